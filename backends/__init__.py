@@ -1,0 +1,1 @@
+"""Engines, one file each; found through the `twlocal.backends` entry-point group."""

@@ -1,0 +1,1 @@
+"""Prompt texts and protocols, as data."""

@@ -1,0 +1,152 @@
+"""What an engine is to twlocal: requests in, completions out, in any order.
+
+A backend is a module, found through the `twlocal.backends` entry-point group, so that another package can add one:
+
+    ISOLATE: bool      run it in a process of its own, so that its death is an error and not ours
+    EXTRA: str         the extra that brings it (`pip install 'twlocal[EXTRA]'`), "" when none is needed
+    SETTINGS: frozenset[str]                 the settings that it understands
+    def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from typing import Any, Protocol, cast
+
+from twlocal.errors import EngineMissing, UsageError
+
+ENTRY_POINTS = "twlocal.backends"
+
+FINISH_STOP = "stop"
+FINISH_LENGTH = "length"
+FINISH_FILTER = "content_filter"
+FINISH_UNKNOWN = "unknown"
+
+# Why a request has no answer. All are reasons of the machine, never of the model.
+TOO_LONG = "too_long"  # the prompt (and its budget) does not fit the context
+TRANSPORT = "transport"  # no answer came back, after all retries
+SERVER = "server"  # the server answered with an error, after all retries
+CUT = "cut"  # the answer broke off without a finish reason
+ENGINE_DIED = "engine_died"  # the engine's process died with this request in flight
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message; `role` is system, user or assistant."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """What is asked of the decoder. No other value is ever left to a model's own defaults."""
+
+    temperature: float = 0.0
+    top_p: float = 0.9
+    max_tokens: int = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One prompt to answer; `key` is the runner's and comes back with the completion."""
+
+    key: str
+    messages: tuple[Message, ...]
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What came back for one request: an answer (`error_kind` empty) or the reason why there is none.
+
+    text: the response, whole, thinking tags and all. reasoning: a reasoning field sent apart from it.
+    finish: one of the FINISH_ constants. Token counts are None where the engine does not tell.
+    latency: seconds from sending to the last token. prompt_hash: sha256 (hex) of the rendered prompt text, None where
+    the server rendered it. attempts: how many times it was asked in this sitting. flags: names of what was odd.
+    error_kind, error: set together; a partial text may still be in `text`.
+    """
+
+    key: str
+    text: str = ""
+    reasoning: str = ""
+    finish: str = FINISH_UNKNOWN
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    latency: float | None = None
+    prompt_hash: str | None = None
+    attempts: int = 1
+    flags: tuple[str, ...] = ()
+    error_kind: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """What ran: for the manifest and the report.
+
+    settings: every engine setting in force (slots, threads, context, …). sent: every decoding value actually sent.
+    model: what the engine says of the model (architecture, quantisation, chat template hash, …).
+    `quantised` is None where it cannot be known (a server).
+    """
+
+    engine: str
+    version: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    sent: Mapping[str, Any] = field(default_factory=dict)
+    model: Mapping[str, Any] = field(default_factory=dict)
+    quantised: bool | None = None
+
+
+class Backend(Protocol):
+    """An engine with a model loaded, or a server reached."""
+
+    def describe(self) -> EngineInfo:
+        """What runs and what it sends, as of now (an HTTP backend may adapt while it runs)."""
+        ...
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
+        """Answer requests, pulled lazily as there is room; yield each completion as it finishes, in any order.
+
+        Ending `requests` early lets what is in flight finish; closing the iterator stops the work at once.
+        Raises ConfigurationError where asking further cannot help.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give the model's memory or the connections back."""
+        ...
+
+
+class BackendModule(Protocol):
+    """The shape of a module named by an entry point (see this module's docstring)."""
+
+    ISOLATE: bool
+    EXTRA: str
+    SETTINGS: frozenset[str]
+
+    def open(self, model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend: ...
+
+
+def available() -> list[str]:
+    """Names of the backends that are registered, whether or not their engines are installed."""
+    return sorted({point.name for point in entry_points(group=ENTRY_POINTS)})
+
+
+def load(name: str) -> BackendModule:
+    """The backend registered under `name`. Raises UsageError for an unknown name, EngineMissing for a missing extra."""
+    points = [point for point in entry_points(group=ENTRY_POINTS) if point.name == name]
+    if not points:
+        raise UsageError(f"there is no backend named {name!r}", hint=f"registered ones: {', '.join(available())}")
+    try:
+        return cast(BackendModule, points[0].load())
+    except ImportError as error:
+        raise EngineMissing(f"the backend {name!r} cannot be imported: {error}") from error
+
+
+def missing(extra: str, package: str) -> EngineMissing:
+    """The one-line error of an engine that is not installed."""
+    return EngineMissing(f"{package} is not installed", hint=f"pip install 'twlocal[{extra}]'")
