@@ -117,7 +117,11 @@ class Backend(Protocol):
         ...
 
     def close(self) -> None:
-        """Give the model's memory or the connections back."""
+        """Stop at once and give the model's memory or the connections back.
+
+        May be called from any thread and more than once; a pending `generate` in another thread then ends promptly.
+        (An engine that runs isolated need not care: its process is killed.)
+        """
         ...
 
 

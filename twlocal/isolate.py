@@ -1,0 +1,263 @@
+"""An engine in a process of its own, so that its death is an error and not ours.
+
+The child pulls requests over a pipe as it has room, and sends completions as they finish; the parent therefore always
+knows what was in flight. When the child dies, its requests are given to a new child, one at a time: whichever is alone
+in flight at a death is to blame for it, and after `max_deaths` of them it is passed over.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+from typing import Any
+
+from twlocal import backend as backends
+from twlocal.backend import ENGINE_DIED, Backend, Completion, Decoding, EngineInfo, Request
+from twlocal.errors import BackendError, EngineDied, TwlocalError
+
+MAX_DEATHS = 3
+# Deaths with more than one request in flight blame nobody, so they need a limit of their own.
+MAX_RESTARTS = 20
+_LAST_WORDS = 2000
+
+
+class Isolated:
+    """A Backend whose engine lives in a child process.
+
+    prior: how often each request's key has already been alone in flight at a death, in earlier sittings.
+    on_death: called with (key, message) for every death that one request is to blame for, so that it can be stored.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        model: str,
+        decoding: Decoding,
+        settings: Mapping[str, Any],
+        *,
+        prior: Mapping[str, int] | None = None,
+        on_death: Callable[[str, str], None] = lambda key, message: None,
+        max_deaths: int = MAX_DEATHS,
+    ) -> None:
+        self._start = (name, model, decoding, dict(settings))
+        self._deaths = dict(prior or {})
+        self._on_death = on_death
+        self._max_deaths = max_deaths
+        self._closed = False
+        self._child: _Child | None = None
+        self._info = self._fresh().info
+
+    def describe(self) -> EngineInfo:
+        return self._info
+
+    def close(self) -> None:
+        """Stop at once, from any thread: a pending `generate` ends."""
+        self._closed = True
+        if self._child is not None:
+            self._child.kill()
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
+        source = iter(requests)
+        suspects: deque[Request] = deque()
+        restarts = 0
+        try:
+            while not self._closed:
+                # Suspects go one at a time, so that the next death has one cause.
+                alone = [suspects.popleft()] if suspects else None
+                in_flight: dict[str, Request] = {}
+                try:
+                    yield from self._live(iter(alone) if alone else source, in_flight)
+                except EngineDied as death:
+                    if self._closed:
+                        return
+                    restarts += 1
+                    if len(in_flight) == 1:
+                        (request,) = in_flight.values()
+                        if self._blame(request, death):
+                            suspects.append(request)
+                        else:
+                            yield self._poisoned(request, death)
+                    else:
+                        suspects.extend(in_flight.values())
+                    if restarts > MAX_RESTARTS:
+                        raise EngineDied(f"the engine died {restarts} times; the last time: {death.message}", hint=death.hint) from death
+                    continue
+                if alone is None:
+                    return
+        finally:
+            if self._child is not None:
+                self._child.kill()
+
+    def _live(self, source: Iterator[Request], in_flight: dict[str, Request]) -> Iterator[Completion]:
+        child = self._child if self._child is not None and self._child.alive else self._fresh()
+        child.send(("generate",))
+        while True:
+            kind, value = child.receive()
+            if kind == "pull":
+                request = next(source, None)
+                if request is not None:
+                    in_flight[request.key] = request
+                child.send(("request", request))
+            elif kind == "done":
+                in_flight.pop(value.key, None)
+                yield value
+            elif kind == "info":
+                self._info = value
+            elif kind == "error":
+                raise value
+            else:  # "end"
+                return
+
+    def _fresh(self) -> _Child:
+        if self._child is not None:
+            self._child.kill()
+        self._child = _Child(self._start)
+        self._info = self._child.info
+        return self._child
+
+    def _blame(self, request: Request, death: EngineDied) -> bool:
+        """Count a death against a request; whether it may be tried again."""
+        self._deaths[request.key] = self._deaths.get(request.key, 0) + 1
+        if self._deaths[request.key] >= self._max_deaths:
+            return False
+        self._on_death(request.key, death.message)
+        return True
+
+    def _poisoned(self, request: Request, death: EngineDied) -> Completion:
+        return Completion(key=request.key, error_kind=ENGINE_DIED, error=death.message, attempts=self._deaths[request.key])
+
+
+class _Child:
+    """The child process and its pipe. Receiving from a dead child raises EngineDied with its last words."""
+
+    def __init__(self, start: tuple[str, str, Decoding, dict[str, Any]]) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._words = tempfile.NamedTemporaryFile(prefix="twlocal-engine-")  # noqa: SIM115 - it lives as long as the child
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_child_main, args=(theirs, start, self._words.name), daemon=True)
+        with _interrupts_blocked():
+            self._process.start()
+        theirs.close()
+        self.alive = True
+        kind, value = self.receive()
+        if kind == "error":
+            self.kill()
+            raise value
+        self.info: EngineInfo = value
+
+    def send(self, message: tuple[Any, ...]) -> None:
+        try:
+            self._pipe.send(message)
+        except OSError:
+            raise self._death() from None
+
+    def receive(self) -> tuple[str, Any]:
+        try:
+            kind, *rest = self._pipe.recv()
+        except (EOFError, OSError):
+            raise self._death() from None
+        return kind, rest[0] if rest else None
+
+    def kill(self) -> None:
+        self.alive = False
+        with suppress(ValueError, OSError):
+            self._process.kill()
+
+    def _death(self) -> EngineDied:
+        self.alive = False
+        self._process.join(timeout=10)
+        code = self._process.exitcode
+        how = f"exit code {code}"
+        if code is not None and code < 0:
+            with suppress(ValueError):
+                how = signal.Signals(-code).name
+        if code == -9:
+            how += " (the system kills the largest process when memory runs out)"
+        self._words.seek(0, os.SEEK_END)
+        self._words.seek(max(0, self._words.tell() - _LAST_WORDS))
+        last = self._words.read().decode("utf-8", "replace").strip().splitlines()
+        said = f"; its last words: {last[-1]}" if last else ""
+        return EngineDied(f"the engine's process ended by itself: {how}{said}", hint="less memory may help: fewer --slots, a smaller model")
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Start a child deaf to Ctrl-C, which a terminal sends to the whole group: the parent decides what stops."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _child_main(pipe: Connection, start: tuple[str, str, Decoding, dict[str, Any]], words: str) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    if sys.platform != "win32":  # where an open temporary file cannot be opened a second time
+        # What native code prints must not end up between our own lines, but must not be lost either.
+        descriptor = os.open(words, os.O_WRONLY | os.O_APPEND)
+        os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+    try:
+        engine = _open(*start)
+    except BaseException as error:
+        pipe.send(("error", _portable(error)))
+        return
+    pipe.send(("ready", engine.describe()))
+    with suppress(EOFError, OSError):
+        while pipe.recv()[0] == "generate":
+            _serve(pipe, engine)
+
+
+def _serve(pipe: Connection, engine: Backend) -> None:
+    info = engine.describe()
+    try:
+        for completion in engine.generate(_pulled(pipe)):
+            now = engine.describe()
+            if now != info:
+                info = now
+                pipe.send(("info", info))
+            pipe.send(("done", completion))
+    except OSError:
+        raise
+    except BaseException as error:
+        pipe.send(("error", _portable(error)))
+    else:
+        pipe.send(("end",))
+
+
+def _pulled(pipe: Connection) -> Iterator[Request]:
+    while True:
+        pipe.send(("pull",))
+        _, request = pipe.recv()
+        if request is None:
+            return
+        yield request
+
+
+def _open(name: str, model: str, decoding: Decoding, settings: dict[str, Any]) -> Backend:
+    return backends.load(name).open(model, decoding, settings)
+
+
+def _portable(error: BaseException) -> BaseException:
+    if isinstance(error, TwlocalError):
+        return error
+    return BackendError(f"the engine failed: {type(error).__name__}: {error}", hint="--debug shows more")
+
+
+def _die_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,127 @@
+"""From what was asked for to a run: its items, its apparatus, and the key under which it goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from twlocal.item import Item
+from twlocal.models import Model
+from twlocal.protocol import Protocol
+from twlocal.runs import PlannedItem, plan_order
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A call of `twlocal run`, as it can be repeated by `resume`. It never holds a secret."""
+
+    model: str
+    bench: str
+    protocol: str
+    backend: str | None = None
+    sample: int | None = None  # rows a subject; None: all of them
+    limit: int | None = None
+    ids: str | None = None
+    max_tokens: int | None = None
+    repeats: int = 1
+    private: bool = False
+    data: Mapping[str, Any] = field(default_factory=dict)  # how the dataset is read: encoding, answer base, …
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the engine
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Wish:
+        return cls(**data)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run as it will be: everything that can be known before the first answer."""
+
+    key: str
+    name: str
+    wish: Wish
+    model: Model
+    backend: str
+    protocol: Protocol
+    rows: tuple[PlannedItem, ...]
+    manifest: Mapping[str, Any]
+
+
+def make(
+    wish: Wish,
+    *,
+    model: Model,
+    backend: str,
+    model_fingerprint: str,
+    protocol: Protocol,
+    bench: Mapping[str, Any],
+    drawn: Sequence[Item],
+    machine: Mapping[str, Any],
+) -> Plan:
+    """Plan a run over the `drawn` items. `bench` says where they came from: name, revision, fingerprint, counts.
+
+    The key covers what could change an answer: model, backend, dataset, sample, protocol, decoding and repeats. It does
+    not cover how fast it is asked (concurrency, threads) or where files lie; those are recorded with each sitting.
+    """
+    identity = {
+        "model": {"id": model.id, "revision": model.revision, "fingerprint": model_fingerprint},
+        "backend": backend,
+        "dataset": {"fingerprint": bench["fingerprint"], "revision": bench["revision"]},
+        "sample": _sample_hash(drawn),
+        "protocol": protocol.sha256,
+        "decoding": asdict(protocol.decoding),
+        "repeats": wish.repeats,
+    }
+    key = hashlib.sha256(json.dumps(identity, ensure_ascii=False, sort_keys=True).encode("utf-8")).hexdigest()
+    manifest = {
+        "identity": identity,
+        "bench": dict(bench),
+        "sample": {"per_subject": wish.sample, "limit": wish.limit, "ids": wish.ids is not None, "rows": len(drawn)},
+        "protocol": {
+            "name": protocol.name,
+            "title": protocol.title,
+            "sha256": protocol.sha256,
+            "system_sha256": protocol.system_sha256,
+            "system": protocol.system,
+            "body": protocol.body,
+            "examples": [asdict(example) for example in protocol.examples],
+            "shuffle": protocol.shuffle,
+            "reader": protocol.reader,
+            "publishable": protocol.publishable,
+            "why_not": protocol.why_not,
+        },
+        "decoding": asdict(protocol.decoding),
+        "repeats": wish.repeats,
+        "machine": dict(machine),
+    }
+    return Plan(
+        key=key,
+        name=f"{_slug(model.id)}-{_slug(bench['name'])}-{key[:6]}",
+        wish=wish,
+        model=model,
+        backend=backend,
+        protocol=protocol,
+        rows=tuple(plan_order(drawn)),
+        manifest=manifest,
+    )
+
+
+def _sample_hash(drawn: Sequence[Item]) -> str:
+    rows = sorted(f"{item.content_hash} {item.subject}" for item in drawn)
+    return hashlib.sha256("\n".join(rows).encode("utf-8")).hexdigest()
+
+
+def _slug(name: str) -> str:
+    """A short name for people and shells: the last part of a path or URL, without suffix."""
+    last = re.split(r"[/\\#:]", name.rstrip("/"))[-1]
+    last = re.sub(r"\.(csv|tsv|tab|jsonl?|parquet|arrow)$", "", last)
+    plain = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in unicodedata.normalize("NFC", last))
+    return plain.strip("-.").lower()[:40] or "run"

@@ -1,0 +1,285 @@
+"""Running a plan: find what is left, ask, store each answer as it comes, stop cleanly.
+
+The engine works in a thread of its own and hands completions over a queue; this thread is the one writer. It commits
+whatever has gathered since its last commit, so an answer waits for at most one commit of at most 64 answers.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from twlocal.alarms import early_stop
+from twlocal.backend import TOO_LONG, Backend, Completion, Request
+from twlocal.errors import EngineDied, RunError, StoreBusy, TwlocalError
+from twlocal.isolate import MAX_DEATHS
+from twlocal.plan import Plan
+from twlocal.record import Record
+from twlocal.runs import Answered, Key, PlannedItem, RunRow, Runs
+
+BATCH = 64
+# Long enough for an answer in flight to end, short enough that nobody presses Ctrl-C a second time by then.
+GRACE_SECONDS = 8.0
+# So many rows without one answer are a fault of the set-up, not of the rows.
+_HOPELESS = 24
+_HOPELESS_TOO_LONG = 4
+# How long to go on trying to write to a locked database before giving up with answers in hand.
+_LOCK_PATIENCE = 600.0
+_WATCHED = 8  # the first answers, looked at for a model that says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a sitting ended: complete, incomplete (rows failed), or interrupted."""
+
+    state: str
+    run: RunRow
+    asked: int
+    seconds: float
+
+
+class Watcher(Protocol):
+    """What hears of progress; the command line's bar, or nothing."""
+
+    def started(self, run: RunRow, done: int, total: int) -> None: ...
+    def stored(self, records: list[Record], failures: list[Completion]) -> None: ...
+    def note(self, message: str) -> None: ...
+
+
+class Stop:
+    """Asks a run to stop: nothing new is asked, and what is in flight may end within GRACE_SECONDS."""
+
+    def __init__(self) -> None:
+        self.requested = threading.Event()
+
+    def request(self) -> None:
+        self.requested.set()
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a run needs from its surroundings, so that tests can give others: the clock and the name of this process."""
+
+    pid: int
+    host: str
+    machine: Mapping[str, Any]
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+OpenBackend = Callable[[Mapping[str, int], Callable[[str, str], None]], Backend]
+"""Opens the engine, given how often each request's key was alone in flight at a death, and whom to tell of more."""
+
+
+def run(runs: Runs, row: RunRow, plan: Plan, open_backend: OpenBackend, *, here: Bench, stop: Stop, watcher: Watcher) -> Outcome:
+    """Answer what is left of a planned run.
+
+    The caller holds the run's lock. Raises TwlocalError where the run had to stop; what was stored stays, and the same
+    call goes on from there.
+    """
+    done = runs.done(row.id)
+    deaths = runs.deaths(row.id)
+    pending = [
+        key
+        for key in ((item.no, repeat) for repeat in range(row.repeats) for item in plan.rows)
+        if key not in done and deaths.get(key, 0) < MAX_DEATHS
+    ]
+    watcher.started(row, len(done), row.planned)
+    started = time.monotonic()
+    if pending:
+        _Sitting(runs, row, plan, here, stop, watcher).work(pending, deaths, open_backend)
+    after = runs.get(key=row.key)
+    if after.complete and after.completed_at is None:
+        runs.mark_complete(row.id, at=_stamp(here.now()))
+        after = runs.get(key=row.key)
+    state = "complete" if after.complete else "interrupted" if stop.requested.is_set() else "incomplete"
+    return Outcome(state, after, len(pending), time.monotonic() - started)
+
+
+class _Sitting:
+    def __init__(self, runs: Runs, row: RunRow, plan: Plan, here: Bench, stop: Stop, watcher: Watcher) -> None:
+        self._runs, self._row, self._plan = runs, row, plan
+        self._here, self._stop, self._watcher = here, stop, watcher
+        self._queue: queue.SimpleQueue[Completion | BaseException | None] = queue.SimpleQueue()
+        self._orders: dict[Key, str] = {}
+        self._deaths: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
+        self._answers = 0
+        self._failed_in_a_row: list[Completion] = []
+        self._first: list[Record] = []
+
+    def work(self, pending: list[Key], deaths: Mapping[Key, int], open_backend: OpenBackend) -> None:
+        prior = {_name(key): count for key, count in deaths.items()}
+        backend = open_backend(prior, lambda key, error: self._queue.put(Completion(key=key, error_kind="engine_died", error=error)))
+        sitting = self._runs.begin_sitting(
+            self._row.id, backend.describe(), self._here.machine, pid=self._here.pid, host=self._here.host, at=self._now()
+        )
+        outcome, note = "failed", ""
+        try:
+            self._pump(backend, pending, sitting)
+            outcome = "interrupted" if self._stop.requested.is_set() else "ended"
+        except TwlocalError as error:
+            outcome, note = "stopped", error.message
+            raise
+        except KeyboardInterrupt:
+            outcome = "interrupted"
+            raise
+        finally:
+            backend.close()
+            self._end(sitting, outcome, note, backend)
+
+    def _end(self, sitting: int, outcome: str, note: str, backend: Backend) -> None:
+        try:
+            self._runs.end_sitting(sitting, outcome, note, backend.describe(), at=self._now())
+        except TwlocalError as error:
+            # What stopped the run (a full disk, say) may stop this line too; the answers matter more.
+            self._watcher.note(f"the end of this sitting could not be written: {error.message}")
+
+    # -- the engine's thread --------------------------------------------------------------------------------------
+
+    def _pump(self, backend: Backend, pending: list[Key], sitting: int) -> None:
+        engine = threading.Thread(target=self._ask, args=(backend, pending), name="twlocal-engine", daemon=True)
+        engine.start()
+        self._write(sitting, backend)
+        engine.join(timeout=1)
+
+    def _ask(self, backend: Backend, pending: list[Key]) -> None:
+        try:
+            for completion in backend.generate(self._requests(pending)):
+                self._queue.put(completion)
+        except BaseException as error:
+            self._queue.put(error)
+        else:
+            self._queue.put(None)
+
+    def _requests(self, pending: list[Key]) -> Iterator[Request]:
+        rows: Mapping[int, PlannedItem] = {row.no: row for row in self._plan.rows}
+        protocol = self._plan.protocol
+        for key in pending:
+            if self._stop.requested.is_set():
+                return
+            item = rows[key[0]].item
+            order = protocol.order(item, key[1])
+            self._orders[key] = order
+            yield Request(_name(key), protocol.messages(item, order), protocol.decoding.max_tokens)
+
+    # -- this thread: the writer ----------------------------------------------------------------------------------
+
+    def _write(self, sitting: int, backend: Backend) -> None:
+        deadline: float | None = None
+        while True:
+            batch, ending = self._gather()
+            if batch:
+                self._store(sitting, batch)
+                self._judge()
+            if isinstance(ending, TwlocalError):
+                raise ending
+            if isinstance(ending, BaseException):
+                raise EngineDied(f"the engine failed: {type(ending).__name__}: {ending}", hint="--debug shows more") from ending
+            if ending is _END:
+                return
+            if self._stop.requested.is_set():
+                deadline = deadline or time.monotonic() + GRACE_SECONDS
+                if time.monotonic() > deadline:
+                    backend.close()
+                    return
+
+    def _gather(self) -> tuple[list[Completion], object]:
+        """Everything that has come so far, at most BATCH, after waiting a little for the first."""
+        batch: list[Completion] = []
+        try:
+            got = self._queue.get(timeout=0.25)
+            while True:
+                if got is None:
+                    return batch, _END
+                if isinstance(got, BaseException):
+                    return batch, got
+                batch.append(got)
+                if len(batch) >= BATCH:
+                    return batch, None
+                got = self._queue.get_nowait()
+        except queue.Empty:
+            return batch, None
+
+    def _store(self, sitting: int, batch: list[Completion]) -> None:
+        at = self._now()
+        answered = []
+        for completion in batch:
+            no, repeat = _key(completion.key)
+            answered.append(Answered(no, repeat, self._orders[no, repeat], completion, at))
+        self._commit(sitting, answered)
+        records, failures = [], []
+        for row in answered:
+            if row.completion.error_kind:
+                failures.append(row.completion)
+            else:
+                records.append(self._record(row))
+                del self._orders[row.no, row.repeat]
+        self._answers += len(records)
+        self._failed_in_a_row = [] if records else [*self._failed_in_a_row, *failures][-_HOPELESS:]
+        if len(self._first) < _WATCHED:
+            self._first.extend(records)
+        self._watcher.stored(records, failures)
+
+    def _commit(self, sitting: int, answered: list[Answered]) -> None:
+        patience = time.monotonic() + _LOCK_PATIENCE
+        while True:
+            try:
+                return self._runs.add(self._row.id, sitting, answered)
+            except StoreBusy as error:
+                if time.monotonic() > patience or self._stop.requested.is_set():
+                    raise
+                self._watcher.note(f"{error.message}; waiting with {len(answered)} answers in hand")
+
+    def _record(self, row: Answered) -> Record:
+        item, done = self._plan.rows[row.no].item, row.completion
+        return Record(
+            no=row.no,
+            repeat=row.repeat,
+            subject=item.subject,
+            item_id=item.id,
+            content_hash=item.content_hash,
+            stem_hash=item.stem_hash,
+            answer=item.answer,
+            order=row.order,
+            text=done.text,
+            reasoning=done.reasoning,
+            finish=done.finish,
+            prompt_tokens=done.prompt_tokens,
+            completion_tokens=done.completion_tokens,
+            reasoning_tokens=done.reasoning_tokens,
+            prompt_hash=done.prompt_hash,
+            flags=done.flags,
+        )
+
+    def _judge(self) -> None:
+        """Stop a run that can only end badly, and say why, rather than report 0%."""
+        if self._answers <= _WATCHED and (reason := early_stop(self._first)):
+            raise RunError(reason, hint="twlocal show RUN ITEM shows what came back")
+        failed = self._failed_in_a_row
+        if self._answers == 0 and len(failed) >= _HOPELESS_TOO_LONG and all(f.error_kind == TOO_LONG for f in failed):
+            raise RunError(f"no question fits the model's context: {failed[-1].error}", hint="serve it with a larger context, or lower --max-tokens")
+        if len(failed) >= _HOPELESS:
+            raise RunError(f"{len(failed)} questions in a row got no answer; the last: {failed[-1].error}", hint="the same command goes on when that is mended")
+
+    def _now(self) -> str:
+        return _stamp(self._here.now())
+
+
+_END = object()
+
+
+def _name(key: Key) -> str:
+    return f"{key[0]}.{key[1]}"
+
+
+def _key(name: str) -> Key:
+    no, repeat = name.split(".")
+    return int(no), int(repeat)
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

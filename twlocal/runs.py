@@ -1,0 +1,443 @@
+"""Runs in the store: planning one, finding what is left of it, adding to it, reading it back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from twlocal.backend import ENGINE_DIED, Completion, EngineInfo
+from twlocal.errors import StoreFull, UsageError
+from twlocal.item import Item
+from twlocal.record import Record
+from twlocal.store import translated
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+Key = tuple[int, int]  # (no, repeat)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedItem:
+    """A row of a run's plan: its number, its item, and which of several identical rows it is (0 is the first)."""
+
+    no: int
+    item: Item
+    occurrence: int = 0
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """A run as stored, with what is known of its progress. `wish` and `manifest` are as they were given."""
+
+    id: int
+    key: str
+    name: str
+    model: str
+    backend: str
+    bench: str
+    protocol: str
+    repeats: int
+    private: bool
+    created_at: str
+    completed_at: str | None
+    rows: int  # items in the plan
+    answered: int  # responses stored, over all repeats
+    failed: int  # rows that have no answer and a recorded failure
+    wish: Mapping[str, Any] = field(default_factory=dict)
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def planned(self) -> int:
+        """How many responses the whole run has: items times repeats."""
+        return self.rows * self.repeats
+
+    @property
+    def complete(self) -> bool:
+        return self.answered >= self.planned
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """One stretch of work on a run; `seconds` runs to its last commit where it was killed."""
+
+    id: int
+    started_at: str
+    ended_at: str | None
+    outcome: str | None
+    note: str
+    pid: int
+    host: str
+    engine: str
+    engine_version: str
+    engine_info: Mapping[str, Any]
+    machine: Mapping[str, Any]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A completion on its way into the store, with the permutation it was asked under."""
+
+    no: int
+    repeat: int
+    order: str
+    completion: Completion
+    at: str
+
+
+class Runs:
+    """The runs of one database. All methods raise StoreError and its children."""
+
+    def __init__(self, db: Database, path: Path) -> None:
+        self._db = db
+        self._path = path
+
+    def close(self) -> None:
+        self._db.close()
+
+    # -- planning -----------------------------------------------------------------------------------------------
+
+    def ensure(
+        self,
+        *,
+        key: str,
+        name: str,
+        labels: Mapping[str, str],
+        repeats: int,
+        private: bool,
+        wish: Mapping[str, Any],
+        manifest: Mapping[str, Any],
+        items: Sequence[PlannedItem],
+        at: str,
+    ) -> tuple[RunRow, bool]:
+        """The run with this key, planned now if it is new (then the second value is True), in one transaction."""
+        with translated(self._path), self._db.atomic():
+            self._db.conn.execute("UPDATE runs SET id=id WHERE 0")  # takes the write lock before looking
+            found = self._db.conn.execute("SELECT id FROM runs WHERE key=?", [key]).fetchone()
+            if not found:
+                self._plan(key, name, labels, repeats, private, wish, manifest, items, at)
+        return self.get(key=key), not found
+
+    def _plan(
+        self,
+        key: str,
+        name: str,
+        labels: Mapping[str, str],
+        repeats: int,
+        private: bool,
+        wish: Mapping[str, Any],
+        manifest: Mapping[str, Any],
+        items: Sequence[PlannedItem],
+        at: str,
+    ) -> None:
+        run_id = (
+            self._db.table("runs")
+            .insert(
+                {
+                    "key": key,
+                    "name": self._free_name(name),
+                    "model": labels["model"],
+                    "backend": labels["backend"],
+                    "bench": labels["bench"],
+                    "protocol": labels["protocol"],
+                    "repeats": repeats,
+                    "private": int(private),
+                    "wish": _json(wish),
+                    "manifest": _json(manifest),
+                    "created_at": at,
+                }
+            )
+            .last_pk
+        )
+        # executemany, not insert_all: 250,000 rows, and the same words may already be there from another run.
+        self._db.conn.executemany(
+            "INSERT INTO items VALUES (?,?,?,?,?,?,?) ON CONFLICT(content_hash) DO UPDATE SET question=excluded.question,"
+            " a=excluded.a, b=excluded.b, c=excluded.c, d=excluded.d WHERE items.question IS NULL",
+            (
+                (row.item.content_hash, row.item.stem_hash, *((None,) * 5 if private else (row.item.question, *row.item.options)))
+                for row in items
+            ),
+        )
+        self._db.conn.executemany(
+            "INSERT INTO run_items VALUES (?,?,?,?,?,?,?)",
+            (
+                (run_id, row.no, row.item.content_hash, row.item.subject, row.occurrence, row.item.id, row.item.answer)
+                for row in items
+            ),
+        )
+
+    def _free_name(self, name: str) -> str:
+        taken = {row[0] for row in self._db.conn.execute("SELECT name FROM runs WHERE name=? OR name LIKE ?", [name, name + "-%"])}
+        number = 2
+        free = name
+        while free in taken:
+            free, number = f"{name}-{number}", number + 1
+        return free
+
+    # -- working ------------------------------------------------------------------------------------------------
+
+    def done(self, run_id: int) -> set[Key]:
+        """The (no, repeat) of every row that has its answer."""
+        with translated(self._path):
+            return set(self._db.conn.execute("SELECT no, repeat FROM responses WHERE run_id=?", [run_id]))
+
+    def deaths(self, run_id: int) -> dict[Key, int]:
+        """How often each row was alone in flight when its engine died."""
+        with translated(self._path):
+            rows = self._db.conn.execute(
+                "SELECT no, repeat, count(*) FROM failures WHERE run_id=? AND kind=? GROUP BY no, repeat", [run_id, ENGINE_DIED]
+            )
+            return {(no, repeat): count for no, repeat, count in rows}
+
+    def forget_failures(self, run_id: int) -> None:
+        """Let rows that killed their engine be tried again."""
+        with translated(self._path), self._db.atomic():
+            self._db.conn.execute("DELETE FROM failures WHERE run_id=?", [run_id])
+
+    def begin_sitting(self, run_id: int, info: EngineInfo, machine: Mapping[str, Any], *, pid: int, host: str, at: str) -> int:
+        """Record that work on the run begins; returns the sitting's id."""
+        with translated(self._path):
+            row = {
+                "run_id": run_id,
+                "started_at": at,
+                "last_seen_at": at,
+                "pid": pid,
+                "host": host,
+                "engine": info.engine,
+                "engine_version": info.version,
+                "engine_info": _json(engine_json(info)),
+                "machine": _json(machine),
+            }
+            return int(self._db.table("sittings").insert(row).last_pk)
+
+    def end_sitting(self, sitting_id: int, outcome: str, note: str, info: EngineInfo | None, *, at: str) -> None:
+        """Record how a sitting ended, and what its engine had become by then."""
+        with translated(self._path):
+            row: dict[str, Any] = {"ended_at": at, "last_seen_at": at, "outcome": outcome, "note": note}
+            if info is not None:
+                row["engine_info"] = _json(engine_json(info))
+            self._db.table("sittings").update(sitting_id, row)
+
+    def add(self, run_id: int, sitting_id: int, batch: Sequence[Answered]) -> None:
+        """Commit a batch of completions, answers and failures alike, durably.
+
+        On a full disk what still fits is kept, row by row, before StoreFull is raised.
+        """
+        try:
+            self._commit(run_id, sitting_id, batch)
+        except StoreFull:
+            for answered in batch:
+                self._commit(run_id, sitting_id, [answered])
+            # Every row fitted by itself: what was too big was the transaction.
+
+    def _commit(self, run_id: int, sitting_id: int, batch: Sequence[Answered]) -> None:
+        answers = [row for row in batch if not row.completion.error_kind]
+        failures = [row for row in batch if row.completion.error_kind]
+        with translated(self._path), self._db.atomic():
+            self._db.conn.executemany(_INSERT_RESPONSE, (_response_row(run_id, sitting_id, row) for row in answers))
+            self._db.conn.executemany(_INSERT_FAILURE, (_failure_row(run_id, sitting_id, row) for row in failures))
+            self._db.conn.execute("UPDATE sittings SET last_seen_at=? WHERE id=?", [batch[-1].at, sitting_id])
+
+    def mark_complete(self, run_id: int, *, at: str) -> None:
+        with translated(self._path):
+            self._db.execute("UPDATE runs SET completed_at=? WHERE id=? AND completed_at IS NULL", [at, run_id])
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def get(self, name: str | None = None, *, key: str | None = None, detail: bool = True) -> RunRow:
+        """One run by its name, number, or beginning of its name; by key; or the newest. Raises UsageError."""
+        if key is not None:
+            rows = self._select("WHERE r.key=?", [key], detail)
+        elif name is None:
+            rows = self._select("ORDER BY r.id DESC LIMIT 1", [], detail)
+        else:
+            rows = self._select("WHERE r.name=? OR CAST(r.id AS TEXT)=?", [name, name], detail)
+            rows = rows or self._select("WHERE substr(r.name, 1, length(?))=?", [name, name], detail)
+        if not rows:
+            raise UsageError("there is no run yet" if name is None else f"there is no run {name!r}", hint="twlocal runs lists them")
+        if len(rows) > 1:
+            raise UsageError(f"{name!r} may be any of {', '.join(row.name for row in rows[:6])}", hint="give more of the name")
+        return rows[0]
+
+    def all(self) -> list[RunRow]:
+        """Every run, oldest first, without manifests."""
+        return self._select("ORDER BY r.id", [], False)
+
+    def unfinished(self) -> list[RunRow]:
+        """Runs that still have unanswered rows, the one worked on last first."""
+        order = "ORDER BY (SELECT max(last_seen_at) FROM sittings s WHERE s.run_id=r.id) DESC, r.id DESC"
+        return [row for row in self._select("WHERE r.completed_at IS NULL " + order, [], True) if not row.complete]
+
+    def _select(self, where: str, params: Sequence[object], detail: bool) -> list[RunRow]:
+        heavy = "r.wish, r.manifest" if detail else "'{}', '{}'"
+        sql = f"""
+            SELECT r.id, r.key, r.name, r.model, r.backend, r.bench, r.protocol, r.repeats, r.private, r.created_at, r.completed_at,
+              (SELECT count(*) FROM run_items i WHERE i.run_id=r.id),
+              (SELECT count(*) FROM responses a WHERE a.run_id=r.id),
+              (SELECT count(DISTINCT f.no * 1000000 + f.repeat) FROM failures f WHERE f.run_id=r.id AND NOT EXISTS
+                (SELECT 1 FROM responses a WHERE a.run_id=f.run_id AND a.no=f.no AND a.repeat=f.repeat)),
+              {heavy}
+            FROM runs r {where}"""
+        with translated(self._path):
+            return [
+                RunRow(*row[:8], bool(row[8]), *row[9:14], json.loads(row[14]), json.loads(row[15]))
+                for row in self._db.conn.execute(sql, list(params))
+            ]
+
+    def sittings(self, run_id: int) -> list[Sitting]:
+        sql = """SELECT id, started_at, ended_at, outcome, note, pid, host, engine, engine_version, engine_info, machine,
+                   (julianday(coalesce(ended_at, last_seen_at)) - julianday(started_at)) * 86400.0
+                 FROM sittings WHERE run_id=? ORDER BY id"""
+        with translated(self._path):
+            return [
+                Sitting(*row[:9], json.loads(row[9]), json.loads(row[10]), row[11]) for row in self._db.conn.execute(sql, [run_id])
+            ]
+
+    def planned(self, run_id: int) -> dict[str, int]:
+        """How many rows the plan has in each subject (times repeats is how many responses)."""
+        with translated(self._path):
+            return dict(self._db.conn.execute("SELECT subject, count(*) FROM run_items WHERE run_id=? GROUP BY 1 ORDER BY 1", [run_id]))
+
+    def failures(self, run_id: int) -> dict[str, int]:
+        """Rows without an answer, by the kind of their last failure."""
+        sql = """SELECT kind, count(*) FROM (
+                   SELECT f.kind, max(f.id) FROM failures f WHERE f.run_id=? AND NOT EXISTS
+                     (SELECT 1 FROM responses a WHERE a.run_id=f.run_id AND a.no=f.no AND a.repeat=f.repeat)
+                   GROUP BY f.no, f.repeat) GROUP BY kind ORDER BY kind"""
+        with translated(self._path):
+            return dict(self._db.conn.execute(sql, [run_id]))
+
+    def failure_rows(self, run_id: int, no: int) -> list[dict[str, Any]]:
+        """What went wrong with one row, oldest first."""
+        with translated(self._path):
+            return list(self._db.query("SELECT * FROM failures WHERE run_id=? AND no=? ORDER BY id", [run_id, no]))
+
+    def records(self, run_id: int, *, no: int | None = None) -> Iterator[Record]:
+        """Every stored response of a run with its item's identity, in the order of the plan."""
+        sql = _SELECT_RECORD + (" AND a.no=?" if no is not None else "") + " ORDER BY a.no, a.repeat"
+        with translated(self._path):
+            for row in self._db.conn.execute(sql, [run_id] if no is None else [run_id, no]):
+                yield Record(*row[:15], tuple(json.loads(row[15])) if row[15] != "[]" else ())
+
+    def timings(self, run_id: int) -> Iterator[dict[str, Any]]:
+        """What an export leaves out by default: when, how long, and by which engine each response was made."""
+        sql = """SELECT a.no, a.repeat, a.latency, a.attempt, a.answered_at, a.sitting_id, s.engine, s.engine_version
+                 FROM responses a JOIN sittings s ON s.id=a.sitting_id WHERE a.run_id=? ORDER BY a.no, a.repeat"""
+        with translated(self._path):
+            yield from self._db.query(sql, [run_id])
+
+    def words(self, content_hash: str) -> tuple[str, tuple[str, str, str, str]] | None:
+        """Question and options of an item, or None where a private run kept only its hash."""
+        with translated(self._path):
+            row = self._db.conn.execute("SELECT question, a, b, c, d FROM items WHERE content_hash=?", [content_hash]).fetchone()
+        return None if row is None or row[0] is None else (row[0], (row[1], row[2], row[3], row[4]))
+
+    def find_row(self, run_id: int, item: str) -> dict[str, Any]:
+        """The plan's row named by its number, its source id, or the beginning of its content hash. Raises UsageError."""
+        sql = """SELECT no, content_hash, subject, item_id, answer FROM run_items WHERE run_id=?
+                 AND (item_id=? OR (length(?)>=6 AND substr(content_hash, 1, length(?))=?) OR subject||'/'||item_id=?) ORDER BY no"""
+        with translated(self._path):
+            rows = list(self._db.query(sql, [run_id, item, item, item, item, item]))
+            if not rows and item.isascii() and item.isdigit():
+                by_no = "SELECT no, content_hash, subject, item_id, answer FROM run_items WHERE run_id=? AND no=?"
+                rows = list(self._db.query(by_no, [run_id, int(item)]))
+        if not rows:
+            raise UsageError(f"the run has no item {item!r}", hint="an item is named by its number, its id, or its content hash")
+        if len(rows) > 1:
+            several = ", ".join(f"{row['subject']}/{row['item_id']} (number {row['no']})" for row in rows[:5])
+            raise UsageError(f"{item!r} may be any of {several}", hint="give the number, or subject/id")
+        return dict(rows[0])
+
+    # -- hashes of local files ----------------------------------------------------------------------------------
+
+    def known_hash(self, path: str, size: int, modified_ns: int) -> str | None:
+        with translated(self._path):
+            row = self._db.conn.execute(
+                "SELECT sha256 FROM file_hashes WHERE path=? AND size=? AND modified_ns=?", [path, size, modified_ns]
+            ).fetchone()
+        return row[0] if row else None
+
+    def remember_hash(self, path: str, size: int, modified_ns: int, sha256: str) -> None:
+        with translated(self._path):
+            row = {"path": path, "size": size, "modified_ns": modified_ns, "sha256": sha256}
+            self._db.table("file_hashes").insert(row, pk="path", replace=True)
+
+
+_INSERT_RESPONSE = "INSERT OR IGNORE INTO responses VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+_INSERT_FAILURE = (
+    "INSERT INTO failures (run_id, no, repeat, sitting_id, kind, error, partial, attempt, failed_at) VALUES (?,?,?,?,?,?,?,?,?)"
+)
+_SELECT_RECORD = """
+    SELECT a.no, a.repeat, i.subject, i.item_id, i.content_hash, w.stem_hash, i.answer, a.option_order, a.text, a.reasoning,
+      a.finish, a.prompt_tokens, a.completion_tokens, a.reasoning_tokens, a.prompt_hash, a.flags
+    FROM responses a
+    JOIN run_items i ON i.run_id=a.run_id AND i.no=a.no
+    JOIN items w ON w.content_hash=i.content_hash
+    WHERE a.run_id=?"""
+
+
+def _response_row(run_id: int, sitting_id: int, row: Answered) -> tuple[object, ...]:
+    done = row.completion
+    text, reasoning, flags = done.text, done.reasoning, done.flags
+    if not (_storable(text) and _storable(reasoning)):
+        text, reasoning, flags = storable(text), storable(reasoning), (*flags, "surrogate_replaced")
+    return (
+        run_id, row.no, row.repeat, sitting_id, row.order, text, reasoning, done.finish, done.prompt_tokens, done.completion_tokens,
+        done.reasoning_tokens, done.latency, done.prompt_hash, done.attempts, _json(list(flags)) if flags else "[]", row.at,
+    )  # fmt: skip
+
+
+def _failure_row(run_id: int, sitting_id: int, row: Answered) -> tuple[object, ...]:
+    done = row.completion
+    return (
+        run_id, row.no, row.repeat, sitting_id, done.error_kind, storable(done.error), storable(done.text), done.attempts, row.at,
+    )  # fmt: skip
+
+
+def _storable(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def storable(text: str) -> str:
+    """The text with lone surrogates, which UTF-8 cannot hold, replaced by U+FFFD."""
+    return text if _storable(text) else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def engine_json(info: EngineInfo) -> dict[str, Any]:
+    """An EngineInfo as plain data for the manifest."""
+    return {
+        "engine": info.engine,
+        "version": info.version,
+        "settings": dict(info.settings),
+        "sent": dict(info.sent),
+        "model": dict(info.model),
+        "quantised": info.quantised,
+    }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def plan_order(items: Iterable[Item]) -> list[PlannedItem]:
+    """Items numbered in the order of a run: by content hash, so that every beginning of a run is a fair sample of it,
+
+    and so that the plan does not depend on the order of rows or files.
+    """
+    ordered = sorted(items, key=lambda item: (item.content_hash, item.subject, item.id))
+    seen: dict[tuple[str, str], int] = {}
+    planned = []
+    for no, item in enumerate(ordered):
+        identity = (item.content_hash, item.subject)
+        occurrence = seen.get(identity, 0)
+        seen[identity] = occurrence + 1
+        planned.append(PlannedItem(no, item, occurrence))
+    return planned

@@ -1,0 +1,143 @@
+"""The SQLite store: opening it safely, bringing its schema up to date, and translating what SQLite says.
+
+What is in it is told by `db/migrations/*.sql`. Reading and writing of runs is in `twlocal.runs`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from twlocal.errors import SchemaTooNew, StoreBusy, StoreCorrupt, StoreError, StoreFull
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+# Another process may hold the write lock for as long as a large import takes.
+BUSY_SECONDS = 60.0
+
+
+def migrations(folder: Traversable | None = None) -> list[tuple[int, str]]:
+    """The numbered migrations (number, SQL text), in order, without gaps."""
+    place = folder if folder is not None else files("twlocal.db.migrations")
+    found = sorted((entry.name, entry) for entry in place.iterdir() if entry.name.endswith(".sql"))
+    numbered = [(int(name.split("_", 1)[0]), entry.read_text(encoding="utf-8")) for name, entry in found]
+    assert [number for number, _ in numbered] == list(range(1, len(numbered) + 1)), "migrations must be 1, 2, 3, …"
+    return numbered
+
+
+def open_store(
+    path: Path,
+    *,
+    create: bool = True,
+    timeout: float = BUSY_SECONDS,
+    warn: Callable[[str], None] = lambda message: None,
+    folder: Traversable | None = None,
+) -> Database:
+    """Open (and, with `create`, make) the database at `path`, with its schema brought up to date.
+
+    Durable: WAL with synchronous=FULL, both read back; where WAL is not to be had (a network drive) the rollback
+    journal is used and `warn` is called once. `timeout` is how many seconds to wait for another writer.
+    Raises StoreError and its children; a database of a newer twlocal is left untouched.
+    """
+    from sqlite_utils import Database
+
+    if not create and not path.is_file():
+        raise StoreError(f"there is no database at {path}", hint="twlocal run … makes one; --db names another")
+    with translated(path):
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=timeout, check_same_thread=False)
+        try:
+            db = Database(connection, execute_plugins=False)
+            _migrate(db, path, migrations(folder))
+            _make_durable(connection, warn)
+        except BaseException:
+            connection.close()
+            raise
+        return db
+
+
+def _make_durable(connection: sqlite3.Connection, warn: Callable[[str], None]) -> None:
+    mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+    if mode != "wal":
+        mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+    if mode != "wal":
+        warn(f"this drive gives no write-ahead log (journal_mode is {mode}): still safe, but slower; a local disk is better")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+    if connection.execute("PRAGMA synchronous").fetchone()[0] != 2:
+        raise StoreError("SQLite does not take synchronous=FULL here: answers would not survive a power cut")
+
+
+def _migrate(db: Database, path: Path, steps: list[tuple[int, str]]) -> None:
+    connection = db.conn
+    version = _version(connection)
+    if version > len(steps):
+        raise SchemaTooNew(
+            f"{path} has schema {version}, this twlocal knows {len(steps)}",
+            hint="pip install --upgrade twlocal, or name another file with --db",
+        )
+    if version == len(steps):
+        return
+    if version == 0 and db.table_names():
+        raise StoreError(f"{path} is a SQLite database, but not one of twlocal's", hint="name another file with --db")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have migrated it while this one waited for the lock.
+        for number, text in steps[_version(connection) :]:
+            for statement in _statements(text):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version={number}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _statements(text: str) -> Iterator[str]:
+    # Not executescript(): that commits first, and a migration must be all or nothing.
+    statement = ""
+    for line in text.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+@contextmanager
+def translated(path: Path | str) -> Iterator[None]:
+    """Turn what SQLite raises into the StoreError that says what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translate(error, str(path)) from error
+    except OSError as error:
+        raise StoreError(f"cannot use {path}: {error.strerror or error}", hint="name another file with --db") from error
+
+
+def _translate(error: sqlite3.Error, path: str) -> StoreError:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreBusy(f"{path} is locked by another process", hint="wait for it to end, or find it with: fuser -v " + path)
+    if code == sqlite3.SQLITE_FULL:
+        return StoreFull(f"no room left for {path}", hint="free some space and run the same command again: it goes on")
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return StoreCorrupt(
+            f"{path} is damaged or not a SQLite database ({error})",
+            hint=f'sqlite3 {path} ".recover" | sqlite3 recovered.db saves what can be read; --db names another file',
+        )
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return StoreError(f"cannot write {path} ({error})", hint="check the folder's permissions, or use --db")
+    if code == sqlite3.SQLITE_IOERR:
+        return StoreError(f"the disk under {path} fails to read or write ({error})")
+    return StoreError(f"{path}: {error}")
