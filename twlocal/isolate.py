@@ -51,7 +51,7 @@ class Isolated:
         self._deaths = dict(prior or {})
         self._on_death = on_death
         self._max_deaths = max_deaths
-        self._closed = False
+        self._closed = self._generating = False
         self._child: _Child | None = None
         self._info = self._fresh().info
 
@@ -63,11 +63,14 @@ class Isolated:
         self._closed = True
         if self._child is not None:
             self._child.kill()
+            if not self._generating:
+                self._child.dispose()
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
         source = iter(requests)
         suspects: deque[Request] = deque()
         restarts = 0
+        self._generating = True
         try:
             while not self._closed:
                 # Suspects go one at a time, so that the next death has one cause.
@@ -93,8 +96,9 @@ class Isolated:
                 if alone is None:
                     return
         finally:
+            self._generating = False
             if self._child is not None:
-                self._child.kill()
+                self._child.dispose()
 
     def _live(self, source: Iterator[Request], in_flight: dict[str, Request]) -> Iterator[Completion]:
         child = self._child if self._child is not None and self._child.alive else self._fresh()
@@ -118,7 +122,7 @@ class Isolated:
 
     def _fresh(self) -> _Child:
         if self._child is not None:
-            self._child.kill()
+            self._child.dispose()
         self._child = _Child(self._start)
         self._info = self._child.info
         return self._child
@@ -147,10 +151,13 @@ class _Child:
             self._process.start()
         theirs.close()
         self.alive = True
-        kind, value = self.receive()
-        if kind == "error":
-            self.kill()
-            raise value
+        try:
+            kind, value = self.receive()
+            if kind == "error":
+                raise value
+        except BaseException:
+            self.dispose()
+            raise
         self.info: EngineInfo = value
 
     def send(self, message: tuple[Any, ...]) -> None:
@@ -167,9 +174,17 @@ class _Child:
         return kind, rest[0] if rest else None
 
     def kill(self) -> None:
+        """End the process, from any thread; whoever waits for it hears of its death."""
         self.alive = False
         with suppress(ValueError, OSError):
             self._process.kill()
+
+    def dispose(self) -> None:
+        """End the process and give its pipe and files back; only where nobody waits for it."""
+        self.kill()
+        self._process.join(timeout=10)
+        self._pipe.close()
+        self._words.close()
 
     def _death(self) -> EngineDied:
         self.alive = False

@@ -38,7 +38,7 @@ class Protocol:
     """System prompt, user body, option shuffle, decoding and the reader of the published score.
 
     `system` is the text itself ("" for none). `body` holds the placeholders {question} {A} {B} {C} {D}.
-    `why_not` says why a score under it is not publishable.
+    `why_not` says why a score under it is not publishable. `own_budget`: its max_tokens is its own and not the bench's.
     """
 
     name: str
@@ -51,12 +51,13 @@ class Protocol:
     publishable: bool = True
     why_not: str = ""
     examples: tuple[Example, ...] = ()
+    own_budget: bool = False
 
     @cached_property
     def sha256(self) -> str:
         """Hash of everything that reaches the model or decides the reading; titles and notes are left out."""
         said = asdict(self)
-        for note in ("name", "title", "publishable", "why_not"):
+        for note in ("name", "title", "publishable", "why_not", "own_budget"):
             del said[note]
         return hashlib.sha256(json.dumps(said, ensure_ascii=False, sort_keys=True).encode("utf-8")).hexdigest()
 
@@ -136,6 +137,7 @@ def parse(name: str, text: str, *, folder: Path | None = None) -> Protocol:
             publishable=bool(data.get("publishable", False)) and folder is None,
             why_not=str(data.get("why_not", "" if folder is None else "a protocol file that does not ship with twlocal")),
             examples=tuple(_example(row) for row in data.get("examples", ())),
+            own_budget="max_tokens" in data.get("decoding", {}),
         )
     except (KeyError, TypeError) as error:
         raise ProtocolError(f"protocol {name}: {error}") from error

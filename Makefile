@@ -1,0 +1,67 @@
+# The two commands of the README are `make demo` and `make test`; each makes .venv and installs what it needs.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# A small real model inside a package. Any other: make demo MODEL=path/to/model.gguf
+MODEL ?= smollm2-135m
+# Only the smallest model needs worked examples; any other is asked under the published protocol.
+PROTOCOL ?= $(if $(filter smollm2-135m,$(MODEL)),box-2shot,box)
+DEMO_DB ?= demo.db
+# llama.cpp is compiled at the first install; the vision part is not needed.
+export CMAKE_ARGS ?= -DLLAVA_BUILD=OFF
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test test-engines coverage lint format build clean
+
+demo: $(VENV)/.installed-demo
+	$(BIN)/twlocal run $(MODEL) --bench demo --protocol $(PROTOCOL) --db $(DEMO_DB)
+	@echo
+	@echo "Next: $(BIN)/twlocal show $$($(BIN)/twlocal runs --db $(DEMO_DB) --json | $(BIN)/python -c 'import json, sys; print(json.load(sys.stdin)[-1]["name"])') 0 --db $(DEMO_DB)"
+
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n auto
+
+# Real engines and servers with a real small model, and what takes longer.
+test-engines: $(VENV)/.installed-dev $(VENV)/.installed-demo $(VENV)/.installed-server
+	$(BIN)/python -m pytest -m "engine or slow" --timeout 600
+
+coverage: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term-missing:skip-covered
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+build: $(VENV)/.installed-dev
+	rm -rf build dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
+	  { echo "twlocal needs Python 3.11, 3.12 or 3.13; $(PYTHON) is $$($(PYTHON) --version 2>&1). Name one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
+	@$(BIN)/python -c 'import llama_cpp' 2>/dev/null || { \
+	  command -v c++ >/dev/null || { echo "llama.cpp is compiled here and needs a C++ compiler: apt install build-essential, or xcode-select --install" >&2; exit 2; }; \
+	  echo "Installing; llama.cpp is compiled once, which takes three to ten minutes."; }
+	$(PIP) --editable '.[demo]'
+	@touch $@
+
+$(VENV)/.installed-server: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[server-test]'
+	@touch $@

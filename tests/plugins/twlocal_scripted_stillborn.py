@@ -1,0 +1,16 @@
+"""A backend whose native library kills the process while it opens."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from twlocal.backend import Decoding
+
+ISOLATE = True
+EXTRA = ""
+SETTINGS: frozenset[str] = frozenset()
+
+
+def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> NoReturn:  # noqa: A001 - the name of the contract
+    os.write(2, b"symbol lookup error: no libfoo here\n")
+    os._exit(127)

@@ -1,0 +1,165 @@
+"""The store: durable, upgraded in one piece, and clear about what it cannot open."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from twlocal.errors import SchemaTooNew, StoreBusy, StoreCorrupt, StoreError, StoreFull
+from twlocal.store import migrations, open_store, translated
+
+
+def test_a_new_database_is_durable(tmp_path: Path) -> None:
+    db = open_store(tmp_path / "new" / "t.db")
+    assert db.conn.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+    assert db.conn.execute("PRAGMA synchronous").fetchone()[0] == 2
+    assert db.conn.execute("PRAGMA foreign_keys").fetchone()[0] == 1
+    assert db.conn.execute("PRAGMA user_version").fetchone()[0] == len(migrations())
+    assert {"runs", "sittings", "items", "run_items", "responses", "failures"} <= set(db.table_names())
+    db.close()
+
+
+def test_opening_again_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    open_store(path).close()
+    before = path.read_bytes()
+    open_store(path).close()
+    assert path.read_bytes() == before
+
+
+def test_a_missing_database_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no database"):
+        open_store(tmp_path / "absent.db", create=False)
+    assert not (tmp_path / "absent.db").exists()
+
+
+@pytest.mark.parametrize("content", [b"\x7fELF not a database" * 100, "題目,A,B\n".encode("big5") * 200])
+def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "t.db"
+    path.write_bytes(content)
+    with pytest.raises(StoreCorrupt, match="damaged or not a SQLite database"):
+        open_store(path)
+    assert path.read_bytes() == content
+
+
+def test_somebody_elses_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE mine (x)")
+    other.commit()
+    other.close()
+    with pytest.raises(StoreError, match="not one of twlocal's"):
+        open_store(path)
+
+
+def test_a_newer_schema_is_refused_unchanged(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    open_store(path).close()
+    raw = sqlite3.connect(path)
+    raw.execute("PRAGMA user_version=99")
+    raw.commit()
+    raw.close()
+    before = path.read_bytes()
+    with pytest.raises(SchemaTooNew, match="99"):
+        open_store(path)
+    assert path.read_bytes() == before
+
+
+def _two_versions(folder: Path, second: str) -> Path:
+    folder.mkdir()
+    (folder / "0001_first.sql").write_text("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT);\n", encoding="utf-8")
+    (folder / "0002_second.sql").write_text(second, encoding="utf-8")
+    return folder
+
+
+def _version_one(folder: Path, path: Path) -> None:
+    only_first = folder.with_name("first")
+    only_first.mkdir()
+    shutil.copy(folder / "0001_first.sql", only_first)
+    db = open_store(path, folder=only_first)
+    for number in range(10):
+        db.table("notes").insert({"text": f"第{number}則"})
+    db.close()
+
+
+def test_an_old_schema_is_upgraded_and_keeps_its_rows(tmp_path: Path) -> None:
+    folder = _two_versions(tmp_path / "both", "ALTER TABLE notes ADD COLUMN finish TEXT NOT NULL DEFAULT 'stop';\n")
+    _version_one(folder, tmp_path / "t.db")
+    db = open_store(tmp_path / "t.db", folder=folder)
+    assert [row["finish"] for row in db.table("notes").rows] == ["stop"] * 10
+    db.close()
+
+
+def test_a_migration_that_fails_leaves_the_old_schema_whole(tmp_path: Path) -> None:
+    folder = _two_versions(tmp_path / "both", "ALTER TABLE notes ADD COLUMN a TEXT;\nALTER TABLE absent ADD COLUMN b TEXT;\n")
+    _version_one(folder, tmp_path / "t.db")
+    with pytest.raises(StoreError, match="absent"):
+        open_store(tmp_path / "t.db", folder=folder)
+    raw = sqlite3.connect(tmp_path / "t.db")
+    assert raw.execute("PRAGMA user_version").fetchone()[0] == 1
+    assert [column[1] for column in raw.execute("PRAGMA table_info(notes)")] == ["id", "text"]
+    assert raw.execute("SELECT count(*) FROM notes").fetchone()[0] == 10
+    raw.close()
+
+
+def test_a_locked_database_is_not_half_upgraded(tmp_path: Path) -> None:
+    folder = _two_versions(tmp_path / "both", "ALTER TABLE notes ADD COLUMN finish TEXT;\n")
+    _version_one(folder, tmp_path / "t.db")
+    holder = sqlite3.connect(tmp_path / "t.db", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreBusy, match="locked"):
+        open_store(tmp_path / "t.db", folder=folder, timeout=0.1)
+    assert holder.execute("PRAGMA user_version").fetchone()[0] == 1
+    holder.execute("ROLLBACK")
+    open_store(tmp_path / "t.db", folder=folder).close()
+    assert holder.execute("PRAGMA user_version").fetchone()[0] == 2
+    holder.close()
+
+
+def test_two_processes_may_make_the_database_at_once(tmp_path: Path) -> None:
+    failures: list[BaseException] = []
+
+    def make() -> None:
+        try:
+            open_store(tmp_path / "t.db").close()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=make) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_a_drive_without_wal_falls_back_with_one_warning() -> None:
+    # SQLite refuses WAL for a database in memory just as it does on a drive without shared memory.
+    from sqlite_utils import Database
+
+    from twlocal.store import _make_durable
+
+    warnings: list[str] = []
+    db = Database(memory=True)
+    _make_durable(db.conn, warnings.append)
+    assert len(warnings) == 1
+    assert "write-ahead log" in warnings[0]
+    db.close()
+
+
+def test_a_full_disk_is_called_so(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "t.db")
+    connection.execute("CREATE TABLE t (x)")
+    connection.execute("PRAGMA max_page_count=2")
+    with pytest.raises(StoreFull, match="no room left"), translated(tmp_path / "t.db"):
+        connection.executemany("INSERT INTO t VALUES (?)", [("x" * 4000,) for _ in range(9)])
+    connection.close()
+
+
+def test_a_folder_in_place_of_a_file_is_explained(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot write"):
+        open_store(tmp_path)

@@ -1,0 +1,82 @@
+"""`twlocal` and `python -m twlocal`: set the streams up, run a command, turn errors into lines and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+EXIT_INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line. Exit codes: 0 done, 1 work that did not complete, 2 a wrong call, 130 interrupted."""
+    _speak_utf8()
+    # Wherever it stands in the line: it is asked for by somebody who repeats a command that failed.
+    words = [word for word in sys.argv[1:] if word != "--debug"]
+    debug = len(words) < len(sys.argv) - 1
+    from twlocal.errors import TwlocalError
+
+    try:
+        code = _run(words)
+    except TwlocalError as error:
+        if debug:
+            raise
+        print(f"twlocal: {error}", file=sys.stderr)  # noqa: T201
+        code = error.exit_code
+    except KeyboardInterrupt:
+        if debug:
+            raise
+        print("\ntwlocal: interrupted; what was stored stays", file=sys.stderr)  # noqa: T201
+        code = EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`). Python would complain once more while flushing at exit.
+        _discard(sys.stdout)
+        code = 0
+    except MemoryError:
+        if debug:
+            raise
+        print("twlocal: out of memory; what was stored stays", file=sys.stderr)  # noqa: T201
+        code = 1
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard(sys.stdout)
+    sys.exit(code)
+
+
+def _run(words: list[str]) -> int:
+    import click
+
+    from twlocal.cli import main as group
+
+    try:
+        result = group.main(words, standalone_mode=False, prog_name="twlocal")
+    except click.exceptions.Abort:
+        return EXIT_INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    return result if isinstance(result, int) else 0
+
+
+def _speak_utf8() -> None:
+    """Make Chinese printable whatever the locale.
+
+    Under the C locale with Python's own rescue switched off, even file names cannot be Chinese: then start again in
+    UTF-8 mode. On a console of another encoding (cp950), what it cannot show becomes a question mark, not an error.
+    """
+    if sys.getfilesystemencoding().lower() in ("ascii", "us-ascii") and os.name == "posix" and not sys.flags.utf8_mode:
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", "-m", "twlocal", *sys.argv[1:]])
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def _discard(stream: TextIO) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""The command line: one module a command group; each parses, calls, prints.
+
+Commands are imported only when they are called, so that `twlocal --help` answers at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+import twlocal
+
+# command → (where it is defined, the line that `--help` shows)
+_COMMANDS = {
+    "run": ("twlocal.cli.run:run", "Ask a model the questions of a benchmark, and score it. Goes on where it stopped."),
+    "resume": ("twlocal.cli.run:resume", "Go on with the last unfinished run."),
+    "runs": ("twlocal.cli.runs:runs", "List the runs in the database."),
+    "report": ("twlocal.cli.report:report", "Score a run again from its stored responses."),
+    "show": ("twlocal.cli.show:show", "One item of a run: prompt, response, how it was read, and why."),
+    "export": ("twlocal.cli.export:export", "Write a run's responses and readings as JSONL, CSV or Parquet."),
+    "sample": ("twlocal.cli.sample:sample", "Draw the deterministic sample of a benchmark, as a manifest for --ids."),
+    "protocols": ("twlocal.cli.protocols:protocols", "List the protocols, or show one in full."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        module, attribute = _COMMANDS[name][0].split(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(twlocal.__version__, prog_name="twlocal")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def main(debug: bool) -> None:
+    """Measure language models on Taiwanese questions: on your own machine, under one protocol, with every response kept.
+
+    \b
+    twlocal run smollm2-135m --protocol box-2shot      a small model, the bundled questions
+    twlocal run model.gguf --bench my-questions.csv    your model, your questions
+    twlocal run http://localhost:8000/v1#name          any OpenAI-compatible server
+    """

@@ -1,0 +1,83 @@
+"""What several commands share: the database option, streams, languages."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from twlocal.runs import Runs
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+db_option = click.option(
+    "--db",
+    "database",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default="twlocal.db",
+    show_default=True,
+    envvar="TWLOCAL_DB",
+    show_envvar=True,
+    help="The database that holds every response.",
+)
+lang_option = click.option(
+    "--lang",
+    type=click.Choice(["zh-TW", "en"]),
+    envvar="TWLOCAL_LANG",
+    show_envvar=True,
+    default=None,
+    help="Language of the report; the default follows the locale.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines on standard output.")
+
+
+@contextmanager
+def opened(database: Path, *, create: bool) -> Iterator[Runs]:
+    """The runs of a database, closed afterwards."""
+    from twlocal.runs import Runs
+    from twlocal.store import open_store
+
+    runs = Runs(open_store(database, create=create, warn=note), database)
+    try:
+        yield runs
+    finally:
+        runs.close()
+
+
+def note(message: str) -> None:
+    """A line to the person, on standard error, where progress goes."""
+    click.echo(message, err=True)
+
+
+def language(given: str | None) -> str:
+    """The language of a report: as asked, else Chinese where the locale is Chinese, else English."""
+    if given:
+        return given
+    locale = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
+    return "zh-TW" if locale.lower().startswith("zh") else "en"
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Colour only on a terminal, and never with NO_COLOR (https://no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def width(stream: TextIO) -> int:
+    """Columns of the terminal, 80 where there is none. At most 120: longer lines are hard to read."""
+    if not stream.isatty():
+        return 80
+    try:
+        return min(os.get_terminal_size(stream.fileno()).columns, 120)
+    except OSError:
+        return 80
+
+
+def out(text: str) -> None:
+    """Results go to standard output, and only they."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")

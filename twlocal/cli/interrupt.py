@@ -1,0 +1,39 @@
+"""Ctrl-C: once stops asking and stores what is in flight, twice stops now."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from twlocal.runner import Stop
+
+EXIT_INTERRUPTED = 130
+
+
+@contextmanager
+def interruptible(stop: Stop, tell: Callable[[str], None]) -> Iterator[None]:
+    """Within the block the first SIGINT or SIGTERM asks the run to stop, the second ends the process.
+
+    Everything that was told as answered is already committed, so ending at once loses only what is in flight.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if stop.requested.is_set():
+            os._exit(EXIT_INTERRUPTED)
+        stop.request()
+        tell("stopping: storing what is in flight, for up to a few seconds (Ctrl-C again stops now)")
+
+    caught = [signal.SIGINT, signal.SIGTERM]
+    before = {number: signal.signal(number, handle) for number in caught}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

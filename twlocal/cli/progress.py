@@ -1,0 +1,141 @@
+"""Progress on standard error: a tqdm bar on a terminal, a plain line every so often elsewhere."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, TextIO
+
+from twlocal.score import Running
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+    from twlocal.backend import Completion
+    from twlocal.record import Record
+    from twlocal.runs import RunRow
+
+LINE_SECONDS = 15.0
+
+
+class Progress:
+    """Counts and tells. `stored` is called after each commit, so that what is shown is safe on disk."""
+
+    def __init__(self, stream: TextIO, reader: str) -> None:
+        self._stream = stream
+        self._running = Running(reader)
+        self._done = self._total = self._failed = self._at_start = 0
+
+    def started(self, run: RunRow, done: int, total: int) -> None:
+        self._done = self._at_start = done
+        self._total = total
+        left = total - done
+        if done and left:
+            self.note(f"{run.name}: {done} of {total} answered before, {left} to go")
+        elif left:
+            self.note(f"{run.name}: {total} to answer")
+        else:
+            self.note(f"{run.name}: all {total} answered before")
+
+    def stored(self, records: list[Record], failures: list[Completion]) -> None:
+        for record in records:
+            self._running.add(record)
+        self._done += len(records)
+        self._failed += len(failures)
+        for failure in failures[:1]:
+            self._first_failure(failure)
+        self._show(len(records))
+
+    def note(self, message: str) -> None:
+        self._stream.write(message + "\n")
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Take the bar away; called however the run ended."""
+
+    def _first_failure(self, failure: Completion) -> None:
+        if self._failed <= 3:
+            self.note(f"no answer for item {failure.key.partition('.')[0]}: {failure.error}")
+
+    def _show(self, more: int) -> None:
+        raise NotImplementedError
+
+    def _rates(self) -> str:
+        if not self._running.n:
+            return ""
+        failed = f", {self._failed} failed" if self._failed else ""
+        return f"acc {self._running.accuracy:.1%}, box {self._running.box_rate:.1%}{failed}"
+
+
+class Bar(Progress):
+    """A tqdm bar with the rate, the time left, running accuracy and box rate."""
+
+    def __init__(self, stream: TextIO, reader: str) -> None:
+        super().__init__(stream, reader)
+        self._bar: tqdm[None] | None = None
+
+    def started(self, run: RunRow, done: int, total: int) -> None:
+        from tqdm import tqdm
+
+        super().started(run, done, total)
+        if done < total:
+            # ASCII where the console cannot draw blocks; smoothing low, for items differ a lot in length.
+            ascii_only = (self._stream.encoding or "").lower().replace("-", "") not in ("utf8", "utf16")
+            self._bar = tqdm(
+                total=total, initial=done, unit="item", file=self._stream, ascii=ascii_only, smoothing=0.05, dynamic_ncols=True
+            )
+
+    def note(self, message: str) -> None:
+        if self._bar is None:
+            super().note(message)
+        else:
+            self._bar.write(message, file=self._stream)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    def _show(self, more: int) -> None:
+        if self._bar is not None:
+            self._bar.set_postfix_str(self._rates(), refresh=False)
+            self._bar.update(more)
+
+
+class Lines(Progress):
+    """Plain lines, for a log: no carriage return, no colour, one now and then and one at the end."""
+
+    def __init__(self, stream: TextIO, reader: str) -> None:
+        super().__init__(stream, reader)
+        self._started_at = self._told_at = time.monotonic()
+
+    def _show(self, more: int) -> None:
+        now = time.monotonic()
+        if now - self._told_at < LINE_SECONDS and self._done < self._total:
+            return
+        self._told_at = now
+        rate = (self._done - self._at_start) / max(now - self._started_at, 1e-9)
+        left = f", {_duration((self._total - self._done) / rate)} left" if rate and self._done < self._total else ""
+        self.note(f"{self._done}/{self._total} answered, {rate:.2f} items/s{left}, {self._rates()}")
+
+
+class Silent(Progress):
+    """Nothing but notes that matter: failures and waits."""
+
+    def started(self, run: RunRow, done: int, total: int) -> None:
+        return
+
+    def _show(self, more: int) -> None:
+        return
+
+
+def watcher(stream: TextIO, reader: str, *, quiet: bool) -> Progress:
+    """The kind of progress that fits the stream it is written to."""
+    if quiet:
+        return Silent(stream, reader)
+    return Bar(stream, reader) if stream.isatty() else Lines(stream, reader)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

@@ -1,0 +1,30 @@
+"""`twlocal show`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from twlocal.cli.common import db_option, json_option, opened, out
+
+
+@click.command()
+@click.argument("name", metavar="RUN")
+@click.argument("item", metavar="ITEM")
+@click.option("--prompt", "whole_prompt", is_flag=True, help="Print the whole chat, system prompt and examples too.")
+@json_option
+@db_option
+def show(name: str, item: str, whole_prompt: bool, as_json: bool, database: Path) -> None:
+    """One ITEM of RUN: what was asked, what came back, what each reader read in it, and why.
+
+    ITEM is its number in the run, its id (or subject/id), or the beginning of its content hash.
+    """
+    import json
+
+    from twlocal.report.item_view import item_view, render
+
+    with opened(database, create=False) as runs:
+        run = runs.get(name)
+        view = item_view(runs, run, runs.find_row(run.id, item))
+    out(json.dumps(view, ensure_ascii=False, indent=1) if as_json else render(view, whole_prompt=whole_prompt))

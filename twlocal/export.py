@@ -1,0 +1,142 @@
+"""A run's responses and their readings as rows: JSONL, CSV or Parquet.
+
+Rows come in the order of the plan and hold nothing that differs between two executions of the same deterministic run,
+so that an interrupted run exports the same bytes as an uninterrupted one. When, how long and in which sitting is added
+only when asked for.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from twlocal.errors import UsageError
+from twlocal.item import LABELS, source_letter
+from twlocal.judge import judge
+from twlocal.record import Record
+from twlocal.runs import RunRow, Runs
+
+FORMATS = ("jsonl", "csv", "parquet")
+_PARQUET_ROWS = 4096
+_TIMINGS = ("latency", "attempt", "answered_at", "sitting_id", "engine", "engine_version")
+
+
+def rows(runs: Runs, run: RunRow, reader: str, *, timings: bool = False, words: bool = False) -> Iterator[dict[str, Any]]:
+    """One dictionary a response. `words` adds question and options, where the run kept them."""
+    times = runs.timings(run.id) if timings else None
+    for record in runs.records(run.id):
+        row = _row(record, reader)
+        if words:
+            kept = runs.words(record.content_hash)
+            row |= {"question": kept[0], **dict(zip(LABELS, kept[1], strict=True))} if kept else {"question": None, **dict.fromkeys(LABELS)}
+        if times is not None:
+            time = next(times)
+            row |= {name: time[name] for name in _TIMINGS}
+        yield row
+
+
+def _row(record: Record, reader: str) -> dict[str, Any]:
+    judged = judge(record, reader)
+    return {
+        "no": record.no,
+        "repeat": record.repeat,
+        "subject": record.subject,
+        "id": record.item_id,
+        "ch": record.content_hash,
+        "qh": record.stem_hash[:16],
+        "answer": record.answer,
+        "order": record.order,
+        "read": judged.box.letter,
+        "read_source": _source(judged.box.letter, record.order),
+        "correct": judged.correct,
+        "why": judged.box.why,
+        "lenient": judged.lenient.letter,
+        "lenient_correct": judged.correct_lenient,
+        "lenient_why": judged.lenient.why,
+        "wrote_box": judged.wrote_box,
+        "finish": record.finish,
+        "truncated": judged.truncated,
+        "loop": judged.loop,
+        "flags": " ".join(judged.flags),
+        "prompt_tokens": record.prompt_tokens,
+        "completion_tokens": record.completion_tokens,
+        "reasoning_tokens": record.reasoning_tokens,
+        "prompt_hash": record.prompt_hash,
+        "text": record.text,
+        "reasoning": record.reasoning,
+    }
+
+
+def _source(letter: str | None, order: str) -> str | None:
+    return source_letter(letter, order) if letter is not None and letter in LABELS else None
+
+
+def write(found: Iterator[dict[str, Any]], form: str, target: TextIO | Path) -> int:
+    """Write rows in the given format; returns how many. A path is written whole or not at all."""
+    if isinstance(target, Path):
+        part = target.with_name(target.name + ".part")
+        try:
+            count = _write_file(found, form, part)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+        return count
+    if form == "parquet":
+        raise UsageError("Parquet is not text: it needs a file", hint="-o FILE.parquet")
+    return _write_text(found, form, target)
+
+
+def _write_file(found: Iterator[dict[str, Any]], form: str, path: Path) -> int:
+    if form == "parquet":
+        return _write_parquet(found, path)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        return _write_text(found, form, file)
+
+
+def _write_text(found: Iterator[dict[str, Any]], form: str, file: TextIO) -> int:
+    count = 0
+    table: csv.DictWriter[str] | None = None
+    for count, row in enumerate(found, 1):
+        if form == "jsonl":
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            continue
+        if table is None:
+            table = csv.DictWriter(file, list(row), lineterminator="\n")
+            table.writeheader()
+        table.writerow(row)
+    return count
+
+
+def _write_parquet(found: Iterator[dict[str, Any]], path: Path) -> int:
+    from twlocal.backend import missing
+
+    try:
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+    except ImportError as error:
+        raise missing("parquet", "pyarrow") from error
+    kinds = {bool: arrow.bool_(), int: arrow.int64(), float: arrow.float64(), str: arrow.string()}
+    numbers = {"no": int, "repeat": int, "prompt_tokens": int, "completion_tokens": int, "reasoning_tokens": int, "attempt": int}
+    numbers |= {"sitting_id": int, "latency": float, "correct": bool, "lenient_correct": bool, "wrote_box": bool, "truncated": bool, "loop": bool}
+    count, writer, batch = 0, None, []
+    try:
+        for row in found:
+            if writer is None:
+                # Stated, not inferred: a first batch without a token count must not make its column one of nulls.
+                schema = arrow.schema([(name, kinds[numbers.get(name, str)]) for name in row])
+                writer = parquet.ParquetWriter(path, schema, compression="zstd")
+            batch.append(row)
+            if len(batch) == _PARQUET_ROWS:
+                writer.write_table(arrow.Table.from_pylist(batch, schema=writer.schema))
+                count, batch = count + len(batch), []
+        if writer is None:
+            raise UsageError("the run has no response yet: there is nothing to export", hint="twlocal resume")
+        if batch:
+            writer.write_table(arrow.Table.from_pylist(batch, schema=writer.schema))
+        return count + len(batch)
+    finally:
+        if writer is not None:
+            writer.close()
