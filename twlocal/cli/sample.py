@@ -1,0 +1,67 @@
+"""`twlocal sample`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from twlocal.cli.common import note, out
+from twlocal.cli.dataset_options import dataset_options, load_dataset
+from twlocal.errors import UsageError
+
+
+@click.command()
+@click.argument("bench")
+@click.option(
+    "--k", "-k", type=click.IntRange(1), default=150, show_default=True, help="At most K questions a subject."
+)
+@click.option("--limit", type=click.IntRange(1), help="At most this many questions in all, spread over the subjects.")
+@click.option("--out", "-o", "target", metavar="FILE", help="Where to write the manifest; - is standard output.")
+@dataset_options
+def sample(bench: str, k: int, limit: int | None, target: str | None, **options: Any) -> None:
+    """Draw the deterministic sample of BENCH: by content hash, at most K questions a subject.
+
+    The same data give the same sample on every machine, in whatever order and format they are kept. The manifest lists
+    content hashes, subjects and ids, no text; `twlocal run --ids FILE` asks exactly these.
+    """
+    from twlocal import sample as sampling
+
+    dataset = load_dataset(bench, options)
+    for line in dataset.told():
+        note(line)
+    drawn = sampling.draw(dataset.items, k)
+    if limit is not None:
+        drawn = sampling.limit(drawn, limit)
+    written = sampling.manifest(dataset, drawn, k, limit)
+    text = json.dumps(written, ensure_ascii=False, indent=1) + "\n"
+    if target == "-":
+        out(text)
+    elif target is not None:
+        _write(Path(target), text)
+    summary = _summary(written, dataset.items)
+    # Standard output belongs to the manifest when it is asked for there.
+    (note if target == "-" else out)(summary)
+
+
+def _summary(written: dict[str, Any], items: Any) -> str:
+    from collections import Counter
+
+    from twlocal.report.table import table
+
+    there = Counter(item.subject for item in items)
+    rows = [
+        [subject or "(none)", f"{count:,}", f"{there[subject]:,}"] for subject, count in written["subjects"].items()
+    ]
+    rows.append(["all", f"{written['n']:,}", f"{len(items):,}"])
+    lines = table(rows, ["subject", "drawn", "rows"], align="lrr")
+    return "\n".join([*(line.rstrip() for line in lines), f"dataset fingerprint {written['dataset']['fingerprint']}"])
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error

@@ -1,0 +1,78 @@
+"""What is odd about a dataset: duplicates, conflicts, normalised texts. Nothing is dropped for it. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from twlocal.dataset.model import KINDS, DatasetNotes
+from twlocal.item import LABELS, Item
+
+_EXAMPLES = 3
+
+
+class Collector:
+    """Counts kinds and keeps the first few examples of each."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._examples: dict[str, list[str]] = {}
+
+    def add(self, kind: str, example: str) -> None:
+        """One more of `kind` (a key of KINDS)."""
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+        examples = self._examples.setdefault(kind, [])
+        if len(examples) < _EXAMPLES:
+            examples.append(example)
+
+    def notes(self) -> DatasetNotes:
+        """The counts in the order of KINDS."""
+        kinds = [kind for kind in KINDS if kind in self._counts]
+        return DatasetNotes(
+            {kind: self._counts[kind] for kind in kinds}, {kind: tuple(self._examples[kind]) for kind in kinds}
+        )
+
+
+def compare_items(items: Sequence[Item], places: Sequence[str], collector: Collector) -> None:
+    """Adds what comparing the items with each other shows. `places` holds the `file:line` of each."""
+    first_asked: dict[str, int] = {}
+    first_named: dict[tuple[str, str], int] = {}
+    again: defaultdict[str, list[int]] = defaultdict(list)
+    for index, item in enumerate(items):
+        if first_asked.setdefault(item.question, index) != index:
+            again[item.question].append(index)
+        if len(set(item.options)) < len(LABELS):
+            collector.add("duplicate_options", places[index])
+        if item.id:
+            first = first_named.setdefault((item.subject, item.id), index)
+            if first != index:
+                collector.add("duplicate_ids", f"{places[index]} = {places[first]}")
+    for question, later in again.items():
+        _compare([first_asked[question], *later], items, places, collector)
+
+
+def _compare(group: list[int], items: Sequence[Item], places: Sequence[str], collector: Collector) -> None:
+    """The rows of one question: equal ones, other keys, other options."""
+    first_of: dict[str, int] = {}
+    in_subject: dict[tuple[str, str], int] = {}
+    letters: dict[tuple[str, ...], dict[str, int]] = {}
+    texts: dict[tuple[str, ...], dict[str, int]] = {}
+    for index in group:
+        item = items[index]
+        first = first_of.setdefault(item.content_hash, index)
+        own = in_subject.setdefault((item.content_hash, item.subject), index)
+        if own != index:
+            collector.add("duplicate_rows", f"{places[index]} = {places[own]}")
+        elif first != index:
+            collector.add("repeats_across_subjects", f"{places[index]} = {places[first]}")
+        letters.setdefault(item.options, {}).setdefault(item.answer, index)
+        keyed = item.options[LABELS.index(item.answer)]
+        # Sorted: the same options in another order are keyed by what they say, not by where they stand.
+        texts.setdefault(tuple(sorted(item.options)), {}).setdefault(keyed, index)
+    conflict = next((keys for keys in (*letters.values(), *texts.values()) if len(keys) > 1), None)
+    if conflict:
+        rows = sorted(conflict.values())
+        collector.add("key_conflicts", " against ".join(f"{places[row]} ({items[row].answer})" for row in rows))
+    if len(letters) > 1:
+        firsts = [next(iter(keys.values())) for keys in letters.values()]
+        collector.add("same_stem_other_options", " and ".join(places[row] for row in firsts[:3]))
