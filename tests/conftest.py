@@ -71,7 +71,9 @@ def make_questions(tmp_path: Path) -> Callable[[int], Path]:
 
 def environment(**changes: str) -> dict[str, str]:
     """This process's environment for a child: with the plugins, without what would change its speech."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TWLOCAL", "LC_", "LANG", "NO_COLOR"))}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("TWLOCAL", "LC_", "LANG", "NO_COLOR"))
+    }
     return kept | {"PYTHONPATH": str(PLUGINS), "LC_ALL": "C.UTF-8"} | changes
 
 
@@ -79,7 +81,9 @@ def environment(**changes: str) -> dict[str, str]:
 def twlocal(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Call the real command line in a process of its own, in a folder of its own."""
 
-    def call(*words: str | Path, env: dict[str, str] | None = None, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    def call(
+        *words: str | Path, env: dict[str, str] | None = None, timeout: float = 60
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "twlocal", *map(str, words)],
             cwd=tmp_path,

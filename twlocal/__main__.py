@@ -19,30 +19,38 @@ def main() -> None:
 
     try:
         code = _run(words)
-    except TwlocalError as error:
-        if debug:
-            raise
-        print(f"twlocal: {error}", file=sys.stderr)  # noqa: T201
-        code = error.exit_code
-    except KeyboardInterrupt:
-        if debug:
-            raise
-        print("\ntwlocal: interrupted; what was stored stays", file=sys.stderr)  # noqa: T201
-        code = EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has gone (`| head`). Python would complain once more while flushing at exit.
         _discard(sys.stdout)
         code = 0
-    except MemoryError:
+    except KeyboardInterrupt:
+        _tell("interrupted; what was stored stays")
+        code = EXIT_INTERRUPTED
+    except Exception as error:
         if debug:
             raise
-        print("twlocal: out of memory; what was stored stays", file=sys.stderr)  # noqa: T201
-        code = 1
+        code = error.exit_code if isinstance(error, TwlocalError) else 1
+        _tell(_explained(error))
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         _discard(sys.stdout)
     sys.exit(code)
+
+
+def _explained(error: Exception) -> str:
+    from twlocal.errors import TwlocalError
+
+    if isinstance(error, TwlocalError):
+        return str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    where = "the same command with --debug shows where, and what was stored stays"
+    return f"unexpected {type(error).__name__}: {error}\n  → this is a fault of twlocal; {where}"
+
+
+def _tell(message: str) -> None:
+    sys.stderr.write(f"twlocal: {message}\n")
 
 
 def _run(words: list[str]) -> int:

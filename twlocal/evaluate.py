@@ -66,9 +66,13 @@ def prepare(wish: plan.Wish, runs: Runs, around: Surroundings) -> Prepared:
     questions = dataset.load(wish.bench, private=wish.private, token=around.token, **wish.data)
     drawn = draw(questions, wish)
     known_bench = dataset.bench(wish.bench)
-    budget = wish.max_tokens or (None if rules.own_budget else known_bench.max_tokens if known_bench else DEFAULT_MAX_TOKENS)
-    rules = rules.with_decoding(max_tokens=budget)
-    fingerprint = models.fingerprint(model.weights, known=runs.known_hash, remember=runs.remember_hash, progress=around.hashing)
+    budget = wish.max_tokens or (
+        None if rules.own_budget else known_bench.max_tokens if known_bench else DEFAULT_MAX_TOKENS
+    )
+    rules = rules.with_budget(budget)
+    fingerprint = models.fingerprint(
+        model.weights, known=runs.known_hash, remember=runs.remember_hash, progress=around.hashing
+    )
     planned = plan.make(
         wish,
         model=model,
@@ -134,7 +138,9 @@ def run(
     with held(database, runs, row):
         if retry_failed:
             runs.forget_failures(row.id)
-        here = runner.Bench(pid=os.getpid(), host=socket.gethostname(), machine=planned.manifest["machine"], now=around.now)
+        here = runner.Bench(
+            pid=os.getpid(), host=socket.gethostname(), machine=planned.manifest["machine"], now=around.now
+        )
         return runner.run(runs, row, planned, _opener(planned), here=here, stop=stop, watcher=watcher)
 
 
@@ -155,5 +161,7 @@ def last_unfinished(runs: Runs, name: str | None) -> RunRow:
         return runs.get(name)
     unfinished = runs.unfinished()
     if not unfinished:
-        raise UsageError("every run in the database is complete", hint="twlocal runs lists them; twlocal run starts one")
+        raise UsageError(
+            "every run in the database is complete", hint="twlocal runs lists them; twlocal run starts one"
+        )
     return unfinished[0]

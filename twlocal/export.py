@@ -21,17 +21,25 @@ from twlocal.runs import RunRow, Runs
 
 FORMATS = ("jsonl", "csv", "parquet")
 _PARQUET_ROWS = 4096
+_WHOLE = ("no", "repeat", "prompt_tokens", "completion_tokens", "reasoning_tokens", "attempt", "sitting_id")
+_YES_NO = ("correct", "lenient_correct", "wrote_box", "truncated", "loop")
 _TIMINGS = ("latency", "attempt", "answered_at", "sitting_id", "engine", "engine_version")
 
 
-def rows(runs: Runs, run: RunRow, reader: str, *, timings: bool = False, words: bool = False) -> Iterator[dict[str, Any]]:
+def rows(
+    runs: Runs, run: RunRow, reader: str, *, timings: bool = False, words: bool = False
+) -> Iterator[dict[str, Any]]:
     """One dictionary a response. `words` adds question and options, where the run kept them."""
     times = runs.timings(run.id) if timings else None
     for record in runs.records(run.id):
         row = _row(record, reader)
         if words:
             kept = runs.words(record.content_hash)
-            row |= {"question": kept[0], **dict(zip(LABELS, kept[1], strict=True))} if kept else {"question": None, **dict.fromkeys(LABELS)}
+            row |= (
+                {"question": kept[0], **dict(zip(LABELS, kept[1], strict=True))}
+                if kept
+                else {"question": None, **dict.fromkeys(LABELS)}
+            )
         if times is not None:
             time = next(times)
             row |= {name: time[name] for name in _TIMINGS}
@@ -97,9 +105,9 @@ def _write_file(found: Iterator[dict[str, Any]], form: str, path: Path) -> int:
 
 
 def _write_text(found: Iterator[dict[str, Any]], form: str, file: TextIO) -> int:
-    count = 0
+    written = 0
     table: csv.DictWriter[str] | None = None
-    for count, row in enumerate(found, 1):
+    for written, row in enumerate(found, 1):  # noqa: B007 - its last value is the answer
         if form == "jsonl":
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
             continue
@@ -107,7 +115,7 @@ def _write_text(found: Iterator[dict[str, Any]], form: str, file: TextIO) -> int
             table = csv.DictWriter(file, list(row), lineterminator="\n")
             table.writeheader()
         table.writerow(row)
-    return count
+    return written
 
 
 def _write_parquet(found: Iterator[dict[str, Any]], path: Path) -> int:
@@ -118,15 +126,17 @@ def _write_parquet(found: Iterator[dict[str, Any]], path: Path) -> int:
         import pyarrow.parquet as parquet
     except ImportError as error:
         raise missing("parquet", "pyarrow") from error
-    kinds = {bool: arrow.bool_(), int: arrow.int64(), float: arrow.float64(), str: arrow.string()}
-    numbers = {"no": int, "repeat": int, "prompt_tokens": int, "completion_tokens": int, "reasoning_tokens": int, "attempt": int}
-    numbers |= {"sitting_id": int, "latency": float, "correct": bool, "lenient_correct": bool, "wrote_box": bool, "truncated": bool, "loop": bool}
+    kinds = (
+        {name: arrow.int64() for name in _WHOLE}
+        | {name: arrow.bool_() for name in _YES_NO}
+        | {"latency": arrow.float64()}
+    )
     count, writer, batch = 0, None, []
     try:
         for row in found:
             if writer is None:
                 # Stated, not inferred: a first batch without a token count must not make its column one of nulls.
-                schema = arrow.schema([(name, kinds[numbers.get(name, str)]) for name in row])
+                schema = arrow.schema([(name, kinds.get(name, arrow.string())) for name in row])
                 writer = parquet.ParquetWriter(path, schema, compression="zstd")
             batch.append(row)
             if len(batch) == _PARQUET_ROWS:

@@ -51,7 +51,8 @@ class Isolated:
         self._deaths = dict(prior or {})
         self._on_death = on_death
         self._max_deaths = max_deaths
-        self._closed = self._generating = False
+        self._closed = threading.Event()
+        self._generating = False
         self._child: _Child | None = None
         self._info = self._fresh().info
 
@@ -60,7 +61,7 @@ class Isolated:
 
     def close(self) -> None:
         """Stop at once, from any thread: a pending `generate` ends."""
-        self._closed = True
+        self._closed.set()
         if self._child is not None:
             self._child.kill()
             if not self._generating:
@@ -72,14 +73,14 @@ class Isolated:
         restarts = 0
         self._generating = True
         try:
-            while not self._closed:
+            while not self._closed.is_set():
                 # Suspects go one at a time, so that the next death has one cause.
                 alone = [suspects.popleft()] if suspects else None
                 in_flight: dict[str, Request] = {}
                 try:
                     yield from self._live(iter(alone) if alone else source, in_flight)
                 except EngineDied as death:
-                    if self._closed:
+                    if self._closed.is_set():
                         return
                     restarts += 1
                     if len(in_flight) == 1:
@@ -91,7 +92,9 @@ class Isolated:
                     else:
                         suspects.extend(in_flight.values())
                     if restarts > MAX_RESTARTS:
-                        raise EngineDied(f"the engine died {restarts} times; the last time: {death.message}", hint=death.hint) from death
+                        raise EngineDied(
+                            f"the engine died {restarts} times; the last time: {death.message}", hint=death.hint
+                        ) from death
                     continue
                 if alone is None:
                     return
@@ -136,7 +139,9 @@ class Isolated:
         return True
 
     def _poisoned(self, request: Request, death: EngineDied) -> Completion:
-        return Completion(key=request.key, error_kind=ENGINE_DIED, error=death.message, attempts=self._deaths[request.key])
+        return Completion(
+            key=request.key, error_kind=ENGINE_DIED, error=death.message, attempts=self._deaths[request.key]
+        )
 
 
 class _Child:
@@ -200,7 +205,10 @@ class _Child:
         self._words.seek(max(0, self._words.tell() - _LAST_WORDS))
         last = self._words.read().decode("utf-8", "replace").strip().splitlines()
         said = f"; its last words: {last[-1]}" if last else ""
-        return EngineDied(f"the engine's process ended by itself: {how}{said}", hint="less memory may help: fewer --slots, a smaller model")
+        return EngineDied(
+            f"the engine's process ended by itself: {how}{said}",
+            hint="less memory may help: fewer --slots, a smaller model",
+        )
 
 
 @contextmanager

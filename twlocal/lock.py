@@ -27,9 +27,14 @@ def held(database: Path, runs: Runs, run: RunRow) -> Iterator[None]:
     except Timeout:
         owner = next((sitting for sitting in reversed(runs.sittings(run.id)) if sitting.ended_at is None), None)
         who = f"process {owner.pid} on {owner.host}, since {owner.started_at[:19]} UTC" if owner else "another process"
-        raise StoreBusy(f"the run {run.name} is being worked on by {who}", hint="wait for it, or stop it there: what it stored stays") from None
+        raise StoreBusy(
+            f"the run {run.name} is being worked on by {who}",
+            hint="wait for it, or stop it there: what it stored stays",
+        ) from None
     except OSError as error:
-        raise StoreError(f"cannot make the lock file {path}: {error.strerror or error}", hint="use --db with a folder you may write") from error
+        raise StoreError(
+            f"cannot make the lock file {path}: {error.strerror or error}", hint="use --db with a folder you may write"
+        ) from error
     try:
         yield
     finally:

@@ -14,7 +14,19 @@ from typing import Any
 import twlocal
 
 # Whatever may change a low bit of an answer or how it is read.
-_PACKAGES = ("llama-cpp-python", "numpy", "jinja2", "aiohttp", "mlx", "mlx-lm", "vllm", "torch", "transformers", "ray", "sqlite-utils")
+_PACKAGES = (
+    "llama-cpp-python",
+    "numpy",
+    "jinja2",
+    "aiohttp",
+    "mlx",
+    "mlx-lm",
+    "vllm",
+    "torch",
+    "transformers",
+    "ray",
+    "sqlite-utils",
+)
 
 
 def describe(extra_packages: Iterable[str] = ()) -> dict[str, Any]:
@@ -53,7 +65,9 @@ def git_state(folder: Path) -> str:
 
 
 def _git(folder: Path, *words: str) -> str:
-    done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True, encoding="utf-8", timeout=10, check=True)
+    done = subprocess.run(
+        ["git", "-C", str(folder), *words], capture_output=True, text=True, encoding="utf-8", timeout=10, check=True
+    )
     return done.stdout.strip()
 
 
@@ -85,7 +99,9 @@ def _processor() -> str:
     if sys.platform == "darwin":
         try:
             words = ["sysctl", "-n", "machdep.cpu.brand_string"]
-            return subprocess.run(words, capture_output=True, text=True, encoding="utf-8", timeout=10, check=True).stdout.strip()
+            return subprocess.run(
+                words, capture_output=True, text=True, encoding="utf-8", timeout=10, check=True
+            ).stdout.strip()
         except (OSError, subprocess.SubprocessError):
             pass
     return platform.processor()

@@ -1,10 +1,10 @@
 """What the MODEL of a command names, and which backend takes it.
 
-    http(s)://host/v1#name      a server: backend `http`
-    file.gguf                   a local GGUF file: backend `llama_cpp`
-    directory                   a local checkpoint: a GGUF in it goes to `llama_cpp`
-    owner/name[:file.gguf]      a Hub repository with a GGUF file, fetched once (needs the extra `hub`)
-    smollm2-135m                the small model of the extra `demo`, which needs no hub
+http(s)://host/v1#name      a server: backend `http`
+file.gguf                   a local GGUF file: backend `llama_cpp`
+directory                   a local checkpoint: a GGUF in it goes to `llama_cpp`
+owner/name[:file.gguf]      a Hub repository with a GGUF file, fetched once (needs the extra `hub`)
+smollm2-135m                the small model of the extra `demo`, which needs no hub
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ def without_credentials(url: str) -> str:
 def _server(url: str) -> Model:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ModelError(f"{without_credentials(url)} is not the address of a server", hint="http(s)://host/v1#model-name")
+        raise ModelError(
+            f"{without_credentials(url)} is not the address of a server", hint="http(s)://host/v1#model-name"
+        )
     return Model(id=without_credentials(url), source=url, backend="http")
 
 
@@ -82,7 +84,9 @@ def _demo() -> Model:
         raise EngineMissing(f"the demo model {DEMO_MODEL} is not installed", hint="pip install 'twlocal[demo]'")
     found = [entry for entry in files(_DEMO_PACKAGE).iterdir() if entry.name.endswith(".gguf")]
     if not found:
-        raise ModelError(f"the package of {DEMO_MODEL} holds no GGUF file", hint="pip install --force-reinstall 'twlocal[demo]'")
+        raise ModelError(
+            f"the package of {DEMO_MODEL} holds no GGUF file", hint="pip install --force-reinstall 'twlocal[demo]'"
+        )
     with as_file(found[0]) as path:
         return Model(id=DEMO_MODEL, source=str(path), backend="llama_cpp", weights=(path,))
 
@@ -90,7 +94,12 @@ def _demo() -> Model:
 def _file(path: Path) -> Model:
     if path.suffix != ".gguf":
         raise ModelError(f"{path} is not a GGUF file", hint="a local model is a .gguf file, or a folder that holds one")
-    return Model(id=_SPLIT.sub(".gguf", path.name).removesuffix(".gguf"), source=str(path), backend="llama_cpp", weights=_parts(path))
+    return Model(
+        id=_SPLIT.sub(".gguf", path.name).removesuffix(".gguf"),
+        source=str(path),
+        backend="llama_cpp",
+        weights=_parts(path),
+    )
 
 
 def _directory(path: Path) -> Model:
@@ -99,7 +108,10 @@ def _directory(path: Path) -> Model:
     if len(found) == 1:
         return _file(found[0])
     if found:
-        raise ModelError(f"{path} holds {len(found)} GGUF files", hint=f"name one of them: {', '.join(file.name for file in found[:5])}")
+        raise ModelError(
+            f"{path} holds {len(found)} GGUF files",
+            hint=f"name one of them: {', '.join(file.name for file in found[:5])}",
+        )
     if (path / "config.json").is_file():
         raise ModelError(
             f"{path} is a checkpoint without a GGUF file, which the engines installed here cannot read",
@@ -122,7 +134,9 @@ def _parts(first: Path) -> tuple[Path, ...]:
 
 def _hub(repo: str, revision: str | None, file: str | None, token: str | None) -> Model:
     if find_spec("huggingface_hub") is None:
-        raise EngineMissing(f"{repo} is not a local path, and fetching from the Hub needs an extra", hint="pip install 'twlocal[hub]'")
+        raise EngineMissing(
+            f"{repo} is not a local path, and fetching from the Hub needs an extra", hint="pip install 'twlocal[hub]'"
+        )
     from huggingface_hub import HfApi, hf_hub_download
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
@@ -132,13 +146,22 @@ def _hub(repo: str, revision: str | None, file: str | None, token: str | None) -
         chosen = _choose(repo, names, file)
         paths = [Path(hf_hub_download(repo, name, revision=info.sha, token=token)) for name in chosen]
     except GatedRepoError as error:
-        raise ModelError(f"{repo} is gated", hint=f"accept its terms at https://huggingface.co/{repo} and set HF_TOKEN") from error
+        raise ModelError(
+            f"{repo} is gated", hint=f"accept its terms at https://huggingface.co/{repo} and set HF_TOKEN"
+        ) from error
     except (RepositoryNotFoundError, RevisionNotFoundError) as error:
-        raise ModelError(f"the Hub has no {repo}@{revision or 'main'} that this token may see", hint="check the name; set HF_TOKEN") from error
+        raise ModelError(
+            f"the Hub has no {repo}@{revision or 'main'} that this token may see", hint="check the name; set HF_TOKEN"
+        ) from error
     except (HfHubHTTPError, OSError) as error:
-        raise ModelError(f"{repo} is neither a local path nor reachable on the Hub: {type(error).__name__}", hint="check the name and the network") from error
+        raise ModelError(
+            f"{repo} is neither a local path nor reachable on the Hub: {type(error).__name__}",
+            hint="check the name and the network",
+        ) from error
     name = chosen[0].removesuffix(".gguf")
-    return Model(id=f"{repo}:{name}", source=str(paths[0]), backend="llama_cpp", revision=info.sha or "", weights=tuple(paths))
+    return Model(
+        id=f"{repo}:{name}", source=str(paths[0]), backend="llama_cpp", revision=info.sha or "", weights=tuple(paths)
+    )
 
 
 def _choose(repo: str, names: list[str], file: str | None) -> list[str]:
@@ -147,10 +170,15 @@ def _choose(repo: str, names: list[str], file: str | None) -> list[str]:
         firsts = [name for name in firsts if name == file]
     if not firsts:
         what = f"no file {file}" if file else "no GGUF file"
-        raise ModelError(f"{repo} holds {what}", hint="name a GGUF repository, or serve the model and pass http://host:port/v1#name")
+        raise ModelError(
+            f"{repo} holds {what}", hint="name a GGUF repository, or serve the model and pass http://host:port/v1#name"
+        )
     if len(firsts) > 1:
         shown = ", ".join(firsts[:8])
-        raise ModelError(f"{repo} holds {len(firsts)} GGUF files", hint=f"choose one as {repo}:FILE, unquantised for a published score: {shown}")
+        raise ModelError(
+            f"{repo} holds {len(firsts)} GGUF files",
+            hint=f"choose one as {repo}:FILE, unquantised for a published score: {shown}",
+        )
     match = _SPLIT.search(firsts[0])
     if not match:
         return firsts

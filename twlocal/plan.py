@@ -6,14 +6,22 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from twlocal.item import Item
 from twlocal.models import Model
 from twlocal.protocol import Protocol
-from twlocal.runs import PlannedItem, plan_order
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedItem:
+    """A row of a run's plan: its number, its item, and which of several identical rows it is (0 is the first)."""
+
+    no: int
+    item: Item
+    occurrence: int = 0
 
 
 @dataclass(frozen=True)
@@ -123,5 +131,23 @@ def _slug(name: str) -> str:
     """A short name for people and shells: the last part of a path or URL, without suffix."""
     last = re.split(r"[/\\#:]", name.rstrip("/"))[-1]
     last = re.sub(r"\.(csv|tsv|tab|jsonl?|parquet|arrow)$", "", last)
-    plain = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in unicodedata.normalize("NFC", last))
+    plain = "".join(
+        letter if letter.isalnum() or letter in "._-" else "-" for letter in unicodedata.normalize("NFC", last)
+    )
     return plain.strip("-.").lower()[:40] or "run"
+
+
+def plan_order(items: Iterable[Item]) -> list[PlannedItem]:
+    """Items numbered in the order of a run: by content hash, so that every beginning of a run is a fair sample of it,
+
+    and so that the plan does not depend on the order of rows or files.
+    """
+    ordered = sorted(items, key=lambda item: (item.content_hash, item.subject, item.id))
+    seen: dict[tuple[str, str], int] = {}
+    planned = []
+    for no, item in enumerate(ordered):
+        identity = (item.content_hash, item.subject)
+        occurrence = seen.get(identity, 0)
+        seen[identity] = occurrence + 1
+        planned.append(PlannedItem(no, item, occurrence))
+    return planned

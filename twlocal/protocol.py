@@ -88,15 +88,16 @@ class Protocol:
         shown = tuple(item.options[LABELS.index(letter)] for letter in order)
         return (*self._opening, Message("user", self._user(item.question, shown)))
 
-    def with_decoding(self, **changes: float | int | None) -> Protocol:
-        """The same protocol with some decoding values replaced; None leaves a value as it is."""
-        given = {name: value for name, value in changes.items() if value is not None}
-        return replace(self, decoding=replace(self.decoding, **given)) if given else self
+    def with_budget(self, max_tokens: int | None) -> Protocol:
+        """The same protocol with another budget of new tokens an answer; None leaves it as it is."""
+        return replace(self, decoding=replace(self.decoding, max_tokens=max_tokens)) if max_tokens else self
 
 
 def names() -> list[str]:
     """Names of the bundled protocols."""
-    return sorted(entry.name[: -len(".toml")] for entry in files("twlocal.prompts").iterdir() if entry.name.endswith(".toml"))
+    return sorted(
+        entry.name[: -len(".toml")] for entry in files("twlocal.prompts").iterdir() if entry.name.endswith(".toml")
+    )
 
 
 def load(name: str) -> Protocol:
@@ -135,7 +136,9 @@ def parse(name: str, text: str, *, folder: Path | None = None) -> Protocol:
             shuffle=bool(data.get("shuffle", True)),
             # A file from outside was not published with us: its scores stand apart unless it is one of ours.
             publishable=bool(data.get("publishable", False)) and folder is None,
-            why_not=str(data.get("why_not", "" if folder is None else "a protocol file that does not ship with twlocal")),
+            why_not=str(
+                data.get("why_not", "" if folder is None else "a protocol file that does not ship with twlocal")
+            ),
             examples=tuple(_example(row) for row in data.get("examples", ())),
             own_budget="max_tokens" in data.get("decoding", {}),
         )
@@ -164,7 +167,9 @@ def _check(protocol: Protocol) -> None:
     try:
         body = protocol.body.format_map(probe)
     except (KeyError, IndexError, ValueError, AttributeError) as error:
-        raise ProtocolError(f"protocol {protocol.name}: the body may hold {{question}} and {{A}}–{{D}} only: {error}") from error
+        raise ProtocolError(
+            f"protocol {protocol.name}: the body may hold {{question}} and {{A}}–{{D}} only: {error}"
+        ) from error
     absent = [key for key, value in probe.items() if body.count(value) != 1]
     if absent:
         raise ProtocolError(f"protocol {protocol.name}: the body must hold {{{absent[0]}}} exactly once")

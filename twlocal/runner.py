@@ -18,9 +18,10 @@ from twlocal.alarms import early_stop
 from twlocal.backend import TOO_LONG, Backend, Completion, Request
 from twlocal.errors import EngineDied, RunError, StoreBusy, TwlocalError
 from twlocal.isolate import MAX_DEATHS
-from twlocal.plan import Plan
+from twlocal.plan import Plan, PlannedItem
 from twlocal.record import Record
-from twlocal.runs import Answered, Key, PlannedItem, RunRow, Runs
+from twlocal.responses import Answered
+from twlocal.runs import Key, RunRow, Runs
 
 BATCH = 64
 # Long enough for an answer in flight to end, short enough that nobody presses Ctrl-C a second time by then.
@@ -75,7 +76,9 @@ OpenBackend = Callable[[Mapping[str, int], Callable[[str, str], None]], Backend]
 """Opens the engine, given how often each request's key was alone in flight at a death, and whom to tell of more."""
 
 
-def run(runs: Runs, row: RunRow, plan: Plan, open_backend: OpenBackend, *, here: Bench, stop: Stop, watcher: Watcher) -> Outcome:
+def run(
+    runs: Runs, row: RunRow, plan: Plan, open_backend: OpenBackend, *, here: Bench, stop: Stop, watcher: Watcher
+) -> Outcome:
     """Answer what is left of a planned run.
 
     The caller holds the run's lock. Raises TwlocalError where the run had to stop; what was stored stays, and the same
@@ -113,9 +116,16 @@ class _Sitting:
 
     def work(self, pending: list[Key], deaths: Mapping[Key, int], open_backend: OpenBackend) -> None:
         prior = {_name(key): count for key, count in deaths.items()}
-        backend = open_backend(prior, lambda key, error: self._queue.put(Completion(key=key, error_kind="engine_died", error=error)))
+        backend = open_backend(
+            prior, lambda key, error: self._queue.put(Completion(key=key, error_kind="engine_died", error=error))
+        )
         sitting = self._runs.begin_sitting(
-            self._row.id, backend.describe(), self._here.machine, pid=self._here.pid, host=self._here.host, at=self._now()
+            self._row.id,
+            backend.describe(),
+            self._here.machine,
+            pid=self._here.pid,
+            host=self._here.host,
+            at=self._now(),
         )
         outcome, note = "failed", ""
         try:
@@ -178,7 +188,9 @@ class _Sitting:
             if isinstance(ending, TwlocalError):
                 raise ending
             if isinstance(ending, BaseException):
-                raise EngineDied(f"the engine failed: {type(ending).__name__}: {ending}", hint="--debug shows more") from ending
+                raise EngineDied(
+                    f"the engine failed: {type(ending).__name__}: {ending}", hint="--debug shows more"
+                ) from ending
             if ending is _END:
                 return
             if self._stop.requested.is_set():
@@ -261,9 +273,15 @@ class _Sitting:
             raise RunError(reason, hint="twlocal show RUN ITEM shows what came back")
         failed = self._failed_in_a_row
         if self._answers == 0 and len(failed) >= _HOPELESS_TOO_LONG and all(f.error_kind == TOO_LONG for f in failed):
-            raise RunError(f"no question fits the model's context: {failed[-1].error}", hint="serve it with a larger context, or lower --max-tokens")
+            raise RunError(
+                f"no question fits the model's context: {failed[-1].error}",
+                hint="serve it with a larger context, or lower --max-tokens",
+            )
         if len(failed) >= _HOPELESS:
-            raise RunError(f"{len(failed)} questions in a row got no answer; the last: {failed[-1].error}", hint="the same command goes on when that is mended")
+            raise RunError(
+                f"{len(failed)} questions in a row got no answer; the last: {failed[-1].error}",
+                hint="the same command goes on when that is mended",
+            )
 
     def _now(self) -> str:
         return _stamp(self._here.now())

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from twlocal.backend import ENGINE_DIED, Completion, EngineInfo
+from twlocal.backend import ENGINE_DIED, EngineInfo
 from twlocal.errors import StoreFull, UsageError
-from twlocal.item import Item
+from twlocal.plan import PlannedItem
 from twlocal.record import Record
+from twlocal.responses import (
+    INSERT_FAILURE,
+    INSERT_RESPONSE,
+    SELECT_RECORD,
+    Answered,
+    failure_row,
+    record,
+    response_row,
+)
 from twlocal.store import translated
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
 Key = tuple[int, int]  # (no, repeat)
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedItem:
-    """A row of a run's plan: its number, its item, and which of several identical rows it is (0 is the first)."""
-
-    no: int
-    item: Item
-    occurrence: int = 0
 
 
 @dataclass(frozen=True)
@@ -76,17 +76,6 @@ class Sitting:
     engine_info: Mapping[str, Any]
     machine: Mapping[str, Any]
     seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A completion on its way into the store, with the permutation it was asked under."""
-
-    no: int
-    repeat: int
-    order: str
-    completion: Completion
-    at: str
 
 
 class Runs:
@@ -155,10 +144,15 @@ class Runs:
         )
         # executemany, not insert_all: 250,000 rows, and the same words may already be there from another run.
         self._db.conn.executemany(
-            "INSERT INTO items VALUES (?,?,?,?,?,?,?) ON CONFLICT(content_hash) DO UPDATE SET question=excluded.question,"
-            " a=excluded.a, b=excluded.b, c=excluded.c, d=excluded.d WHERE items.question IS NULL",
+            "INSERT INTO items VALUES (?,?,?,?,?,?,?) ON CONFLICT(content_hash) DO UPDATE SET "
+            "question=excluded.question, a=excluded.a, b=excluded.b, c=excluded.c, d=excluded.d "
+            "WHERE items.question IS NULL",
             (
-                (row.item.content_hash, row.item.stem_hash, *((None,) * 5 if private else (row.item.question, *row.item.options)))
+                (
+                    row.item.content_hash,
+                    row.item.stem_hash,
+                    *((None,) * 5 if private else (row.item.question, *row.item.options)),
+                )
                 for row in items
             ),
         )
@@ -171,7 +165,10 @@ class Runs:
         )
 
     def _free_name(self, name: str) -> str:
-        taken = {row[0] for row in self._db.conn.execute("SELECT name FROM runs WHERE name=? OR name LIKE ?", [name, name + "-%"])}
+        taken = {
+            row[0]
+            for row in self._db.conn.execute("SELECT name FROM runs WHERE name=? OR name LIKE ?", [name, name + "-%"])
+        }
         number = 2
         free = name
         while free in taken:
@@ -189,7 +186,8 @@ class Runs:
         """How often each row was alone in flight when its engine died."""
         with translated(self._path):
             rows = self._db.conn.execute(
-                "SELECT no, repeat, count(*) FROM failures WHERE run_id=? AND kind=? GROUP BY no, repeat", [run_id, ENGINE_DIED]
+                "SELECT no, repeat, count(*) FROM failures WHERE run_id=? AND kind=? GROUP BY no, repeat",
+                [run_id, ENGINE_DIED],
             )
             return {(no, repeat): count for no, repeat, count in rows}
 
@@ -198,7 +196,9 @@ class Runs:
         with translated(self._path), self._db.atomic():
             self._db.conn.execute("DELETE FROM failures WHERE run_id=?", [run_id])
 
-    def begin_sitting(self, run_id: int, info: EngineInfo, machine: Mapping[str, Any], *, pid: int, host: str, at: str) -> int:
+    def begin_sitting(
+        self, run_id: int, info: EngineInfo, machine: Mapping[str, Any], *, pid: int, host: str, at: str
+    ) -> int:
         """Record that work on the run begins; returns the sitting's id."""
         with translated(self._path):
             row = {
@@ -212,7 +212,7 @@ class Runs:
                 "engine_info": _json(engine_json(info)),
                 "machine": _json(machine),
             }
-            return int(self._db.table("sittings").insert(row).last_pk)
+            return int(cast(int, self._db.table("sittings").insert(row).last_pk))
 
     def end_sitting(self, sitting_id: int, outcome: str, note: str, info: EngineInfo | None, *, at: str) -> None:
         """Record how a sitting ended, and what its engine had become by then."""
@@ -238,8 +238,8 @@ class Runs:
         answers = [row for row in batch if not row.completion.error_kind]
         failures = [row for row in batch if row.completion.error_kind]
         with translated(self._path), self._db.atomic():
-            self._db.conn.executemany(_INSERT_RESPONSE, (_response_row(run_id, sitting_id, row) for row in answers))
-            self._db.conn.executemany(_INSERT_FAILURE, (_failure_row(run_id, sitting_id, row) for row in failures))
+            self._db.conn.executemany(INSERT_RESPONSE, (response_row(run_id, sitting_id, row) for row in answers))
+            self._db.conn.executemany(INSERT_FAILURE, (failure_row(run_id, sitting_id, row) for row in failures))
             self._db.conn.execute("UPDATE sittings SET last_seen_at=? WHERE id=?", [batch[-1].at, sitting_id])
 
     def mark_complete(self, run_id: int, *, at: str) -> None:
@@ -258,9 +258,13 @@ class Runs:
             rows = self._select("WHERE r.name=? OR CAST(r.id AS TEXT)=?", [name, name], detail)
             rows = rows or self._select("WHERE substr(r.name, 1, length(?))=?", [name, name], detail)
         if not rows:
-            raise UsageError("there is no run yet" if name is None else f"there is no run {name!r}", hint="twlocal runs lists them")
+            raise UsageError(
+                "there is no run yet" if name is None else f"there is no run {name!r}", hint="twlocal runs lists them"
+            )
         if len(rows) > 1:
-            raise UsageError(f"{name!r} may be any of {', '.join(row.name for row in rows[:6])}", hint="give more of the name")
+            raise UsageError(
+                f"{name!r} may be any of {', '.join(row.name for row in rows[:6])}", hint="give more of the name"
+            )
         return rows[0]
 
     def all(self) -> list[RunRow]:
@@ -275,7 +279,8 @@ class Runs:
     def _select(self, where: str, params: Sequence[object], detail: bool) -> list[RunRow]:
         heavy = "r.wish, r.manifest" if detail else "'{}', '{}'"
         sql = f"""
-            SELECT r.id, r.key, r.name, r.model, r.backend, r.bench, r.protocol, r.repeats, r.private, r.created_at, r.completed_at,
+            SELECT r.id, r.key, r.name, r.model, r.backend, r.bench, r.protocol, r.repeats, r.private,
+              r.created_at, r.completed_at,
               (SELECT count(*) FROM run_items i WHERE i.run_id=r.id),
               (SELECT count(*) FROM responses a WHERE a.run_id=r.id),
               (SELECT count(DISTINCT f.no * 1000000 + f.repeat) FROM failures f WHERE f.run_id=r.id AND NOT EXISTS
@@ -283,24 +288,23 @@ class Runs:
               {heavy}
             FROM runs r {where}"""
         with translated(self._path):
-            return [
-                RunRow(*row[:8], bool(row[8]), *row[9:14], json.loads(row[14]), json.loads(row[15]))
-                for row in self._db.conn.execute(sql, list(params))
-            ]
+            return [_run_row(row) for row in self._db.conn.execute(sql, list(params))]
 
     def sittings(self, run_id: int) -> list[Sitting]:
-        sql = """SELECT id, started_at, ended_at, outcome, note, pid, host, engine, engine_version, engine_info, machine,
-                   (julianday(coalesce(ended_at, last_seen_at)) - julianday(started_at)) * 86400.0
+        sql = """SELECT id, started_at, ended_at, outcome, note, pid, host, engine, engine_version, engine_info,
+                   machine, (julianday(coalesce(ended_at, last_seen_at)) - julianday(started_at)) * 86400.0
                  FROM sittings WHERE run_id=? ORDER BY id"""
         with translated(self._path):
-            return [
-                Sitting(*row[:9], json.loads(row[9]), json.loads(row[10]), row[11]) for row in self._db.conn.execute(sql, [run_id])
-            ]
+            return [_sitting(row) for row in self._db.conn.execute(sql, [run_id])]
 
     def planned(self, run_id: int) -> dict[str, int]:
         """How many rows the plan has in each subject (times repeats is how many responses)."""
         with translated(self._path):
-            return dict(self._db.conn.execute("SELECT subject, count(*) FROM run_items WHERE run_id=? GROUP BY 1 ORDER BY 1", [run_id]))
+            return dict(
+                self._db.conn.execute(
+                    "SELECT subject, count(*) FROM run_items WHERE run_id=? GROUP BY 1 ORDER BY 1", [run_id]
+                )
+            )
 
     def failures(self, run_id: int) -> dict[str, int]:
         """Rows without an answer, by the kind of their last failure."""
@@ -318,10 +322,10 @@ class Runs:
 
     def records(self, run_id: int, *, no: int | None = None) -> Iterator[Record]:
         """Every stored response of a run with its item's identity, in the order of the plan."""
-        sql = _SELECT_RECORD + (" AND a.no=?" if no is not None else "") + " ORDER BY a.no, a.repeat"
+        sql = SELECT_RECORD + (" AND a.no=?" if no is not None else "") + " ORDER BY a.no, a.repeat"
         with translated(self._path):
             for row in self._db.conn.execute(sql, [run_id] if no is None else [run_id, no]):
-                yield Record(*row[:15], tuple(json.loads(row[15])) if row[15] != "[]" else ())
+                yield record(row)
 
     def timings(self, run_id: int) -> Iterator[dict[str, Any]]:
         """What an export leaves out by default: when, how long, and by which engine each response was made."""
@@ -333,20 +337,25 @@ class Runs:
     def words(self, content_hash: str) -> tuple[str, tuple[str, str, str, str]] | None:
         """Question and options of an item, or None where a private run kept only its hash."""
         with translated(self._path):
-            row = self._db.conn.execute("SELECT question, a, b, c, d FROM items WHERE content_hash=?", [content_hash]).fetchone()
+            row = self._db.conn.execute(
+                "SELECT question, a, b, c, d FROM items WHERE content_hash=?", [content_hash]
+            ).fetchone()
         return None if row is None or row[0] is None else (row[0], (row[1], row[2], row[3], row[4]))
 
     def find_row(self, run_id: int, item: str) -> dict[str, Any]:
-        """The plan's row named by its number, its source id, or the beginning of its content hash. Raises UsageError."""
+        """The plan's row named by its number, its id, or the beginning of its content hash. Raises UsageError."""
         sql = """SELECT no, content_hash, subject, item_id, answer FROM run_items WHERE run_id=?
-                 AND (item_id=? OR (length(?)>=6 AND substr(content_hash, 1, length(?))=?) OR subject||'/'||item_id=?) ORDER BY no"""
+                   AND (item_id=? OR (length(?)>=6 AND substr(content_hash, 1, length(?))=?) OR subject||'/'||item_id=?)
+                 ORDER BY no"""
         with translated(self._path):
             rows = list(self._db.query(sql, [run_id, item, item, item, item, item]))
             if not rows and item.isascii() and item.isdigit():
                 by_no = "SELECT no, content_hash, subject, item_id, answer FROM run_items WHERE run_id=? AND no=?"
                 rows = list(self._db.query(by_no, [run_id, int(item)]))
         if not rows:
-            raise UsageError(f"the run has no item {item!r}", hint="an item is named by its number, its id, or its content hash")
+            raise UsageError(
+                f"the run has no item {item!r}", hint="an item is named by its number, its id, or its content hash"
+            )
         if len(rows) > 1:
             several = ", ".join(f"{row['subject']}/{row['item_id']} (number {row['no']})" for row in rows[:5])
             raise UsageError(f"{item!r} may be any of {several}", hint="give the number, or subject/id")
@@ -367,50 +376,6 @@ class Runs:
             self._db.table("file_hashes").insert(row, pk="path", replace=True)
 
 
-_INSERT_RESPONSE = "INSERT OR IGNORE INTO responses VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
-_INSERT_FAILURE = (
-    "INSERT INTO failures (run_id, no, repeat, sitting_id, kind, error, partial, attempt, failed_at) VALUES (?,?,?,?,?,?,?,?,?)"
-)
-_SELECT_RECORD = """
-    SELECT a.no, a.repeat, i.subject, i.item_id, i.content_hash, w.stem_hash, i.answer, a.option_order, a.text, a.reasoning,
-      a.finish, a.prompt_tokens, a.completion_tokens, a.reasoning_tokens, a.prompt_hash, a.flags
-    FROM responses a
-    JOIN run_items i ON i.run_id=a.run_id AND i.no=a.no
-    JOIN items w ON w.content_hash=i.content_hash
-    WHERE a.run_id=?"""
-
-
-def _response_row(run_id: int, sitting_id: int, row: Answered) -> tuple[object, ...]:
-    done = row.completion
-    text, reasoning, flags = done.text, done.reasoning, done.flags
-    if not (_storable(text) and _storable(reasoning)):
-        text, reasoning, flags = storable(text), storable(reasoning), (*flags, "surrogate_replaced")
-    return (
-        run_id, row.no, row.repeat, sitting_id, row.order, text, reasoning, done.finish, done.prompt_tokens, done.completion_tokens,
-        done.reasoning_tokens, done.latency, done.prompt_hash, done.attempts, _json(list(flags)) if flags else "[]", row.at,
-    )  # fmt: skip
-
-
-def _failure_row(run_id: int, sitting_id: int, row: Answered) -> tuple[object, ...]:
-    done = row.completion
-    return (
-        run_id, row.no, row.repeat, sitting_id, done.error_kind, storable(done.error), storable(done.text), done.attempts, row.at,
-    )  # fmt: skip
-
-
-def _storable(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def storable(text: str) -> str:
-    """The text with lone surrogates, which UTF-8 cannot hold, replaced by U+FFFD."""
-    return text if _storable(text) else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 def engine_json(info: EngineInfo) -> dict[str, Any]:
     """An EngineInfo as plain data for the manifest."""
     return {
@@ -427,17 +392,12 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def plan_order(items: Iterable[Item]) -> list[PlannedItem]:
-    """Items numbered in the order of a run: by content hash, so that every beginning of a run is a fair sample of it,
+def _run_row(row: Sequence[Any]) -> RunRow:
+    *plain, wish, manifest = row
+    plain[8] = bool(plain[8])
+    return RunRow(*[*plain, json.loads(wish), json.loads(manifest)])
 
-    and so that the plan does not depend on the order of rows or files.
-    """
-    ordered = sorted(items, key=lambda item: (item.content_hash, item.subject, item.id))
-    seen: dict[tuple[str, str], int] = {}
-    planned = []
-    for no, item in enumerate(ordered):
-        identity = (item.content_hash, item.subject)
-        occurrence = seen.get(identity, 0)
-        seen[identity] = occurrence + 1
-        planned.append(PlannedItem(no, item, occurrence))
-    return planned
+
+def _sitting(row: Sequence[Any]) -> Sitting:
+    *plain, engine_info, machine, seconds = row
+    return Sitting(*[*plain, json.loads(engine_info), json.loads(machine), seconds])

@@ -68,7 +68,9 @@ def _make_durable(connection: sqlite3.Connection, warn: Callable[[str], None]) -
     if mode != "wal":
         mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
     if mode != "wal":
-        warn(f"this drive gives no write-ahead log (journal_mode is {mode}): still safe, but slower; a local disk is better")
+        warn(
+            f"this drive gives no write-ahead log (it stays with {mode}): still safe, only slower; a local disk is better"
+        )
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
     if connection.execute("PRAGMA synchronous").fetchone()[0] != 2:
@@ -128,7 +130,9 @@ def translated(path: Path | str) -> Iterator[None]:
 def _translate(error: sqlite3.Error, path: str) -> StoreError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return StoreBusy(f"{path} is locked by another process", hint="wait for it to end, or find it with: fuser -v " + path)
+        return StoreBusy(
+            f"{path} is locked by another process", hint="wait for it to end, or find it with: fuser -v " + path
+        )
     if code == sqlite3.SQLITE_FULL:
         return StoreFull(f"no room left for {path}", hint="free some space and run the same command again: it goes on")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
@@ -141,3 +145,17 @@ def _translate(error: sqlite3.Error, path: str) -> StoreError:
     if code == sqlite3.SQLITE_IOERR:
         return StoreError(f"the disk under {path} fails to read or write ({error})")
     return StoreError(f"{path}: {error}")
+
+
+def is_storable(text: str) -> bool:
+    """Whether UTF-8, and so SQLite, can hold the text."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def storable(text: str) -> str:
+    """The text with lone surrogates, which UTF-8 cannot hold, replaced by U+FFFD."""
+    return text if is_storable(text) else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

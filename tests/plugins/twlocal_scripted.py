@@ -28,11 +28,15 @@ class Scripted:
         self.decoding = decoding
 
     def describe(self) -> EngineInfo:
-        sent = {"temperature": self.decoding.temperature, "top_p": self.decoding.top_p, "max_tokens": self.decoding.max_tokens}
+        sent = {
+            "temperature": self.decoding.temperature,
+            "top_p": self.decoding.top_p,
+            "max_tokens": self.decoding.max_tokens,
+        }
         return EngineInfo("scripted", "1", {"slots": 1}, sent, quantised=False)
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
-        # `ahead` requests are pulled before the first is answered, as a batching engine does; answers come out reversed.
+        # `ahead` requests are pulled before the first is answered, as by a batching engine; answers come reversed.
         ahead, waiting = int(self.settings.get("ahead", 1)), []
         for number, request in enumerate(requests):
             if number == self.settings.get("refuse_after"):
@@ -58,7 +62,12 @@ class Scripted:
         say = self.settings.get("say")
         digest = hashlib.sha256(question.encode()).digest()
         letter = "ABCD"[digest[0] % 4]
-        texts = (f"這題選 {letter}。\n\\boxed{{{letter}}}", f"想了想，\\boxed{{{letter}}}", f"答案是 {letter}", "不知道")
+        texts = (
+            f"這題選 {letter}。\n\\boxed{{{letter}}}",
+            f"想了想，\\boxed{{{letter}}}",
+            f"答案是 {letter}",
+            "不知道",
+        )
         return Completion(
             key=request.key,
             text=texts[digest[1] % 4] if say is None else say,
@@ -84,5 +93,5 @@ class Scripted:
                 log.write(request.key + "\n")
 
 
-def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Scripted:  # noqa: A001 - the name of the contract
+def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Scripted:
     return Scripted(model, decoding, settings)

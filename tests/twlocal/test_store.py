@@ -71,7 +71,9 @@ def test_a_newer_schema_is_refused_unchanged(tmp_path: Path) -> None:
 
 def _two_versions(folder: Path, second: str) -> Path:
     folder.mkdir()
-    (folder / "0001_first.sql").write_text("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT);\n", encoding="utf-8")
+    (folder / "0001_first.sql").write_text(
+        "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT);\n", encoding="utf-8"
+    )
     (folder / "0002_second.sql").write_text(second, encoding="utf-8")
     return folder
 
@@ -95,7 +97,9 @@ def test_an_old_schema_is_upgraded_and_keeps_its_rows(tmp_path: Path) -> None:
 
 
 def test_a_migration_that_fails_leaves_the_old_schema_whole(tmp_path: Path) -> None:
-    folder = _two_versions(tmp_path / "both", "ALTER TABLE notes ADD COLUMN a TEXT;\nALTER TABLE absent ADD COLUMN b TEXT;\n")
+    folder = _two_versions(
+        tmp_path / "both", "ALTER TABLE notes ADD COLUMN a TEXT;\nALTER TABLE absent ADD COLUMN b TEXT;\n"
+    )
     _version_one(folder, tmp_path / "t.db")
     with pytest.raises(StoreError, match="absent"):
         open_store(tmp_path / "t.db", folder=folder)

@@ -46,7 +46,7 @@ class LazyGroup(click.Group):
 @click.version_option(twlocal.__version__, prog_name="twlocal")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(debug: bool) -> None:
-    """Measure language models on Taiwanese questions: on your own machine, under one protocol, with every response kept.
+    """Measure language models on Taiwanese questions: on your machine, under one protocol, every response kept.
 
     \b
     twlocal run smollm2-135m --protocol box-2shot      a small model, the bundled questions

@@ -12,8 +12,15 @@ from twlocal.cli.common import db_option, note, opened
 
 @click.command()
 @click.argument("name", metavar="RUN")
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "parquet"]), help="The default follows the file name, else jsonl.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="A file; without it standard output.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "csv", "parquet"]),
+    help="The default follows the file name, else jsonl.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="A file; without it standard output."
+)
 @click.option("--timings", is_flag=True, help="Add when, how long, in which sitting and by which engine.")
 @click.option("--words", is_flag=True, help="Add question and options. Don't publish those of a private benchmark.")
 @db_option

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Never, TextIO
 
 from twlocal.score import Running
 
@@ -71,7 +71,7 @@ class Bar(Progress):
 
     def __init__(self, stream: TextIO, reader: str) -> None:
         super().__init__(stream, reader)
-        self._bar: tqdm[None] | None = None
+        self._bar: tqdm[Never] | None = None
 
     def started(self, run: RunRow, done: int, total: int) -> None:
         from tqdm import tqdm
@@ -81,7 +81,13 @@ class Bar(Progress):
             # ASCII where the console cannot draw blocks; smoothing low, for items differ a lot in length.
             ascii_only = (self._stream.encoding or "").lower().replace("-", "") not in ("utf8", "utf16")
             self._bar = tqdm(
-                total=total, initial=done, unit="item", file=self._stream, ascii=ascii_only, smoothing=0.05, dynamic_ncols=True
+                total=total,
+                initial=done,
+                unit="item",
+                file=self._stream,
+                ascii=ascii_only,
+                smoothing=0.05,
+                dynamic_ncols=True,
             )
 
     def note(self, message: str) -> None:

@@ -24,11 +24,15 @@ def protocols(name: str | None, as_json: bool) -> None:
             out(json.dumps([asdict(one) | {"sha256": one.sha256} for one in listed], ensure_ascii=False, indent=1))
             return
         rows = [[one.name, one.sha256[:12], "yes" if one.publishable else "no", one.title] for one in listed]
-        out(table([["protocol", "sha256", "publishable", "what it is"], *rows]))
+        out("\n".join(line.rstrip() for line in table(rows, ["protocol", "sha256", "publishable", "what it is"])))
         return
     one = protocol.load(name)
     if as_json:
-        out(json.dumps(asdict(one) | {"sha256": one.sha256, "system_sha256": one.system_sha256}, ensure_ascii=False, indent=1))
+        out(
+            json.dumps(
+                asdict(one) | {"sha256": one.sha256, "system_sha256": one.system_sha256}, ensure_ascii=False, indent=1
+            )
+        )
         return
     decoding = one.decoding
     budget = decoding.max_tokens if one.own_budget else "the benchmark's (formosa 4096, exam 16384, others 4096)"

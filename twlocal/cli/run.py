@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,23 +12,32 @@ from twlocal.cli.common import db_option, json_option, lang_option, note, opened
 from twlocal.cli.dataset_options import dataset_options, load_settings
 from twlocal.errors import UsageError
 
+if TYPE_CHECKING:
+    from twlocal.plan import Wish
+
 _SAMPLE_ALL = "all"
 
 engine_options = [
     click.option("--backend", help="The engine; the default fits what MODEL is."),
     click.option("--concurrency", type=click.IntRange(1), help="http: requests in flight at once.  [default: 16]"),
-    click.option("--timeout", type=click.FloatRange(0, min_open=True), help="http: seconds for one answer.  [default: 600]"),
+    click.option(
+        "--timeout", type=click.FloatRange(0, min_open=True), help="http: seconds for one answer.  [default: 600]"
+    ),
     click.option("--api-key-env", help="http: the environment variable that holds the key."),
     click.option("--slots", type=click.IntRange(1), help="llama_cpp: answers generated at once; one is reproducible."),
     click.option("--threads", type=click.IntRange(1), help="llama_cpp: CPU threads."),
-    click.option("--context", type=click.IntRange(1), help="llama_cpp: tokens of context; the default is what the run needs."),
+    click.option(
+        "--context", type=click.IntRange(1), help="llama_cpp: tokens of context; the default is what the run needs."
+    ),
     click.option("--gpu-layers", type=int, help="llama_cpp: layers on the GPU, -1 for all."),
     click.option(
         "--chat-template",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         help="llama_cpp: a Jinja file, for a model that brings no chat template.",
     ),
-    click.option("--set", "more", multiple=True, metavar="NAME=VALUE", help="Any other setting of the backend, as JSON or text."),
+    click.option(
+        "--set", "more", multiple=True, metavar="NAME=VALUE", help="Any other setting of the backend, as JSON or text."
+    ),
 ]
 
 
@@ -40,13 +49,36 @@ def _with_engine_options(command: Any) -> Any:
 
 @click.command()
 @click.argument("model")
-@click.option("--bench", default="demo", show_default=True, help="demo, formosa, exam, a file, a folder, or hf://owner/name[@revision].")
-@click.option("--sample", default=_SAMPLE_ALL, show_default=True, metavar="K|all", help="At most K questions a subject, chosen by content hash.")
+@click.option(
+    "--bench",
+    default="demo",
+    show_default=True,
+    help="demo, formosa, exam, a file, a folder, or hf://owner/name[@revision].",
+)
+@click.option(
+    "--sample",
+    default=_SAMPLE_ALL,
+    show_default=True,
+    metavar="K|all",
+    help="At most K questions a subject, chosen by content hash.",
+)
 @click.option("--limit", type=click.IntRange(1), help="At most this many questions in all, spread over the subjects.")
-@click.option("--ids", type=click.Path(exists=True, dir_okay=False), help="A manifest from `twlocal sample`: ask exactly these.")
-@click.option("--protocol", default="box", show_default=True, help="A bundled protocol (`twlocal protocols`) or a .toml file.")
-@click.option("--max-tokens", type=click.IntRange(1), help="New tokens an answer may have.  [default: the benchmark's, else 4096]")
-@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Ask everything this often, in other option orders.")
+@click.option(
+    "--ids", type=click.Path(exists=True, dir_okay=False), help="A manifest from `twlocal sample`: ask exactly these."
+)
+@click.option(
+    "--protocol", default="box", show_default=True, help="A bundled protocol (`twlocal protocols`) or a .toml file."
+)
+@click.option(
+    "--max-tokens", type=click.IntRange(1), help="New tokens an answer may have.  [default: the benchmark's, else 4096]"
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Ask everything this often, in other option orders.",
+)
 @_with_engine_options
 @dataset_options
 @click.option("--retry-failed", is_flag=True, help="Also try again what killed its engine before.")
@@ -101,7 +133,7 @@ def resume(name: str | None, **options: Any) -> int:
     return _work(wish, options, expected=found.key)
 
 
-def _work(wish: Any, options: dict[str, Any], *, expected: str | None = None) -> int:
+def _work(wish: Wish, options: dict[str, Any], *, expected: str | None = None) -> int:
     from twlocal import evaluate
     from twlocal.cli.interrupt import EXIT_INTERRUPTED, interruptible
     from twlocal.cli.progress import watcher
@@ -113,10 +145,11 @@ def _work(wish: Any, options: dict[str, Any], *, expected: str | None = None) ->
         prepared = evaluate.prepare(wish, runs, around)
         if expected is not None and prepared.plan.key != expected:
             raise UsageError(
-                "the model file, the dataset or the protocol has changed since this run began: going on would mix two runs",
+                "the model, the dataset or the protocol has changed since this run began: going on would mix two runs",
                 hint="bring back what it was, or start another run with `twlocal run`",
             )
-        tell_of(prepared.questions)
+        for line in prepared.questions.told():
+            note(line)
         progress = watcher(sys.stderr, prepared.plan.protocol.reader, quiet=options["quiet"])
         stop = Stop()
         try:
@@ -136,15 +169,10 @@ def _work(wish: Any, options: dict[str, Any], *, expected: str | None = None) ->
         if outcome.state == "complete":
             return 0
         left = outcome.run.planned - outcome.run.answered
+        total = outcome.run.planned
         where = "" if str(options["database"]) == "twlocal.db" else f" --db {options['database']}"
-        note(f"{outcome.state}: {left} of {outcome.run.planned} are not answered; to go on: twlocal resume {outcome.run.name}{where}")
+        note(f"{outcome.state}: {left} of {total} are not answered; to go on: twlocal resume {outcome.run.name}{where}")
         return EXIT_INTERRUPTED if outcome.state == "interrupted" else 1
-
-
-def tell_of(questions: Any) -> None:
-    """Say what was odd about a dataset, with counts; nothing when all is well."""
-    for line in questions.told():
-        note(line)
 
 
 def _settings(options: dict[str, Any]) -> dict[str, Any]:

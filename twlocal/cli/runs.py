@@ -23,18 +23,42 @@ def runs(as_json: bool, database: Path) -> None:
         rows = store.all()
         states = [_state(row.complete, row.failed, busy(database, row)) for row in rows]
     if as_json:
-        fields = ("name", "model", "backend", "bench", "protocol", "repeats", "created_at", "completed_at", "planned", "answered", "failed")
-        listed = [{field: getattr(row, field) for field in fields} | {"state": state} for row, state in zip(rows, states, strict=True)]
+        fields = (
+            "name",
+            "model",
+            "backend",
+            "bench",
+            "protocol",
+            "repeats",
+            "created_at",
+            "completed_at",
+            "planned",
+            "answered",
+            "failed",
+        )
+        listed = [
+            {field: getattr(row, field) for field in fields} | {"state": state}
+            for row, state in zip(rows, states, strict=True)
+        ]
         out(json.dumps(listed, ensure_ascii=False, indent=1))
         return
     if not rows:
         out("no run yet: twlocal run MODEL --bench demo")
         return
     cells = [
-        [row.name, row.model, row.bench, row.protocol, f"{row.answered}/{row.planned}", state, row.created_at[:16].replace("T", " ")]
+        [
+            row.name,
+            row.model,
+            row.bench,
+            row.protocol,
+            f"{row.answered}/{row.planned}",
+            state,
+            row.created_at[:16].replace("T", " "),
+        ]
         for row, state in zip(rows, states, strict=True)
     ]
-    out(table([["run", "model", "bench", "protocol", "answered", "state", "begun (UTC)"], *cells]))
+    header = ["run", "model", "bench", "protocol", "answered", "state", "begun (UTC)"]
+    out("\n".join(line.rstrip() for line in table(cells, header, align="llllr")))
 
 
 def _state(complete: bool, failed: int, busy: bool) -> str:

@@ -1,0 +1,44 @@
+"""A run in the store → the RunView that every kind of report shows."""
+
+from __future__ import annotations
+
+from twlocal.report.view import RunView
+from twlocal.runs import RunRow, Runs
+from twlocal.score import score
+
+
+def build(runs: Runs, run: RunRow, *, reader: str | None = None) -> RunView:
+    """Score a run's stored responses, under its protocol's reader or another one."""
+    protocol, decoding = run.manifest["protocol"], run.manifest["decoding"]
+    sittings = runs.sittings(run.id)
+    last = sittings[-1] if sittings else None
+    quantised = [sitting.engine_info.get("quantised") for sitting in sittings]
+    return RunView(
+        run=run.name,
+        model=run.model,
+        revision=run.manifest["identity"]["model"]["revision"],
+        bench=run.bench,
+        protocol=run.protocol,
+        protocol_title=protocol["title"],
+        protocol_sha256=protocol["sha256"],
+        publishable=protocol["publishable"],
+        why_not=protocol["why_not"],
+        backend=run.backend,
+        engine=last.engine if last else "",
+        engine_version=", ".join(dict.fromkeys(sitting.engine_version for sitting in sittings)),
+        quantised=True if True in quantised else quantised[-1] if quantised else None,
+        started=run.created_at,
+        seconds=sum(sitting.seconds for sitting in sittings),
+        sittings=len(sittings),
+        max_tokens=decoding["max_tokens"],
+        temperature=decoding["temperature"],
+        score=score(
+            runs.records(run.id),
+            runs.planned(run.id),
+            reader or protocol["reader"],
+            runs.failures(run.id),
+            repeats=run.repeats,
+            max_tokens=decoding["max_tokens"],
+            temperature=decoding["temperature"],
+        ),
+    )
