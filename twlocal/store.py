@@ -68,9 +68,7 @@ def _make_durable(connection: sqlite3.Connection, warn: Callable[[str], None]) -
     if mode != "wal":
         mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
     if mode != "wal":
-        warn(
-            f"this drive gives no write-ahead log (it stays with {mode}): still safe, only slower; a local disk is better"
-        )
+        warn(f"this drive gives no write-ahead log (it stays with {mode}): still safe, only slower")
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
     if connection.execute("PRAGMA synchronous").fetchone()[0] != 2:
