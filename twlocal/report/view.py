@@ -1,0 +1,47 @@
+"""Everything that a report of a run shows, as plain data: filled from the store, read by every kind of report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from twlocal.score import Score
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run with its score. An unknown is None or "".
+
+    bench: name of the dataset. protocol, protocol_title, protocol_sha256: what was asked, and how; `publishable` and
+    `why_not` are the protocol's. quantised: None where it cannot be known (a server). started: ISO 8601 with its zone.
+    seconds: work over all sittings. max_tokens, temperature: what was asked of the decoder.
+    """
+
+    run: str
+    model: str
+    bench: str
+    protocol: str
+    protocol_title: str
+    protocol_sha256: str
+    publishable: bool
+    why_not: str
+    score: Score
+    revision: str = ""
+    backend: str = ""
+    engine: str = ""
+    engine_version: str = ""
+    quantised: bool | None = None
+    started: str = ""
+    seconds: float | None = None
+    sittings: int = 0
+    max_tokens: int | None = None
+    temperature: float | None = None
+
+    @property
+    def publication_bars(self) -> tuple[str, ...]:
+        """What stands between this score and publication, as stable names; empty for a publishable one."""
+        bars = {
+            "protocol": not self.publishable,
+            "incomplete": not self.score.complete,
+            "quantised": self.quantised is True,
+        }
+        return tuple(name for name, there in bars.items() if there)
