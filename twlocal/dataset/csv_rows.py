@@ -42,7 +42,7 @@ def _rows(lines: io.StringIO, file: str, delimiter: str) -> Iterator[Row | Bad]:
                     # A line break inside a quoted cell is common; a whole row inside one is a stray quote.
                     if reader.line_num > line and _swallowed(cells, columns, delimiter):
                         yield Bad(line, _stray(reader.line_num))
-                    elif cells[0] or any(cell.strip() for cell in cells):
+                    elif cells[0].strip() or any(cell.strip() for cell in cells):
                         yield line, columns, cells
                 elif any(cell.strip() for cell in cells):
                     if columns is None:

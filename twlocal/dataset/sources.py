@@ -68,6 +68,8 @@ def find(source: str, *, private: bool, hub: Callable[[], Hub], benches: Mapping
 
 def _local(source: str, benches: Mapping[str, Bench]) -> Found:
     path, name = Path(_native(source)), readable(source)
+    if not source:
+        raise DatasetError("no dataset is named", hint=f"a file, a folder, hf://owner/name, or {', '.join(benches)}")
     try:
         if path.is_dir():
             inside = [Path(folder, file) for folder, _, names in os.walk(path, onerror=_raise) for file in names]
