@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -49,7 +50,9 @@ def connect(
     if key.value:
         headers["Authorization"] = f"Bearer {key.value}"
     secrets = [value for name, value in chosen.headers.items() if name.lower() not in _PLAIN_HEADERS]
-    redact = Redactor([*secrets, *([key.value] if key.value else []), *([proxy] if proxy else [])])
+    redact = Redactor(
+        [*secrets, *([key.value] if key.value else []), *([urlsplit(proxy).password or proxy] if proxy else [])]
+    )
     plan = Plan(address, chosen, headers, proxy, key.source, (), redact, around)
     found = in_thread(_look(plan))
     if not address.model:

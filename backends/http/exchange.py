@@ -137,6 +137,8 @@ def _judge_stream(stream: Stream, failure: Verdict | None) -> Verdict:
         return replace(judge_error(200, stream.trouble), answer=partial)
     if partial is None or not (partial.text or partial.reasoning):
         return failure or Verdict(Kind.TRANSPORT, "the stream ended before anything came", 200)
+    if failure is not None and failure.kind is Kind.TIMEOUT:
+        return replace(failure, answer=partial)
     why = f"the stream holds an event that is no JSON: {stream.broken}" if stream.broken else ""
     why = why or (failure.message if failure else "the stream ended with neither a finish reason nor [DONE]")
     return Verdict(Kind.CUT, why, 200, answer=partial)

@@ -168,8 +168,8 @@ class Redactor:
 
     def __init__(self, secrets: list[str]) -> None:
         known = {secret.strip() for secret in secrets}
-        # The words of "Bearer abc…" each, but not the word Bearer.
-        known |= {word for secret in known for word in secret.split() if len(word) >= 8}
+        # The parts of "Bearer sk-abc…" each, as servers echo them, but not the word Bearer.
+        known |= {part for secret in known for part in re.split(r"[\s_.-]", secret) if len(part) >= 8}
         known |= {base64.b64encode(secret.encode("utf-8")).decode("ascii") for secret in known}
         # Longest first, so that a secret inside another one does not leave the rest of it behind.
         self._known = sorted((secret for secret in known if len(secret) >= 4), key=len, reverse=True)
@@ -180,4 +180,13 @@ class Redactor:
     def __call__(self, text: str) -> str:
         for secret in self._known:
             text = text.replace(secret, "[key]")
+            text = _without_cut(text, secret)
         return self._LIKE_A_KEY.sub("[key]", text)
+
+
+def _without_cut(text: str, secret: str) -> str:
+    """`text` without the beginning of a secret inside which the message was cut off."""
+    for end in range(len(secret) - 1, 3, -1):
+        if text.endswith(f"{secret[:end]}…"):
+            return f"{text[: -end - 1]}[key]…"
+    return text

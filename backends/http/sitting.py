@@ -261,7 +261,7 @@ class Sitting:
             self._slow_down(verdict, sent_at, message)
             if failed[_group(kind)] > self._tries(kind):
                 state.in_a_row += 1
-                return _failed(request, _error_kind(kind), message, asked, partial)
+                return _failed(request, _error_kind(kind, partial), message, asked, partial)
             await around.sleep(self._delay(verdict, failed.total()))
 
     def _went_well(self, body: Body, served_as: str) -> None:
@@ -340,8 +340,8 @@ def _group(kind: Kind) -> Kind:
     return kind if kind in (Kind.THROTTLED, Kind.TIMEOUT) else Kind.TRANSPORT
 
 
-def _error_kind(kind: Kind) -> str:
-    if kind is Kind.CUT:
+def _error_kind(kind: Kind, partial: str) -> str:
+    if kind is Kind.CUT or (kind is Kind.TIMEOUT and partial):
         return CUT
     return SERVER if kind in (Kind.RETRY, Kind.THROTTLED) else TRANSPORT
 
