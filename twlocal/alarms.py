@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Any
 
 from twlocal import readers
@@ -275,9 +274,9 @@ def _cuts(evidence: Evidence, tally: Tally, max_tokens: int | None) -> Iterator[
         totals = [prompt + written for prompt, written in early if prompt is not None]
         written = [written for _, written in early]
         if 2 * len(totals) >= len(early) and _gathered(totals) >= 0.8 > _gathered(written):
-            yield _alarm("silent_context", count=len(early), context=round(median(totals)))
+            yield _alarm("silent_context", count=len(early), context=_median(totals))
         elif max_tokens is not None:
-            yield _alarm("silent_cap", count=len(early), tokens=round(median(written)), max_tokens=max_tokens)
+            yield _alarm("silent_cap", count=len(early), tokens=_median(written), max_tokens=max_tokens)
     if _often(tally.truncated, tally, 0.05):
         yield _alarm("truncation", share=tally.truncated / tally.n)
     if _often(tally.loops, tally, 0.02):
@@ -286,8 +285,12 @@ def _cuts(evidence: Evidence, tally: Tally, max_tokens: int | None) -> Iterator[
 
 def _gathered(values: Sequence[int]) -> float:
     """The share of values within 8 of their median: the spread that chat templates and stop tokens make."""
-    middle = median(values)
+    middle = _median(values)
     return sum(abs(value - middle) <= 8 for value in values) / len(values)
+
+
+def _median(values: Sequence[int]) -> int:
+    return sorted(values)[len(values) // 2]
 
 
 def _decoding(evidence: Evidence, tally: Tally, temperature: float | None) -> Iterator[Alarm]:

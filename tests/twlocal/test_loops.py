@@ -110,7 +110,7 @@ def test_whatever_is_found_is_what_the_text_ends_with(text: str) -> None:
     "text", [noise(200_000), noise(3000) + "x" + "a" * 700, ("a" * 100 + "b") * 2000, "a\n" * 90_000]
 )
 def test_it_stays_fast_on_long_and_on_nearly_periodic_texts(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(10):
         is_loop(text)
-    assert (time.perf_counter() - started) / 10 < 0.02
+    assert (time.process_time() - started) / 10 < 0.02
