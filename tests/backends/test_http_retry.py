@@ -113,6 +113,13 @@ def test_429_asks_less_at_once_and_grows_back(bench):
     assert len(bench.server.posts) < 120 + 90
 
 
+def test_a_server_that_asks_for_a_second_again_and_again_gets_more(bench):
+    bench.server.route = lambda seen: bench.Reply(429, b"", {"Retry-After": "1"})
+    (completion,) = bench.ask(1, retries=6)
+    assert (completion.error_kind, completion.attempts) == ("server", 13)
+    assert 60 < sum(bench.time.slept) < 600
+
+
 def throttle(ceiling, clock=lambda: 0.0):
     async def sleep(seconds):
         await asyncio.sleep(0)

@@ -95,6 +95,13 @@ def test_a_generator_that_is_dropped_or_never_started_leaves_nothing_behind(benc
     assert threads() == []
 
 
+def test_a_short_list_ends_without_a_word_in_the_log(bench, caplog):
+    backend = bench.connect()
+    for _ in range(30):
+        assert len(list(backend.generate(bench.requests(1)))) == 1
+    assert caplog.text == ""
+
+
 def test_the_callers_own_errors_pass_through(bench):
     def source():
         yield from bench.requests(3)
