@@ -1,0 +1,101 @@
+"""`lenient`: box, then a decorated box, then the last explicit statement, then a bare leading letter.
+
+It is shown beside the published score, never instead of it. Where a rule cannot decide, nothing is read: an unread
+response costs less than a wrongly read one. A lone letter in prose is never an answer.
+"""
+
+from __future__ import annotations
+
+import re
+
+from twlocal.readers.box import ORDINALS, box, label
+from twlocal.readers.decorated import decorated
+from twlocal.readers.final import Final
+from twlocal.readers.folding import fold
+from twlocal.readers.reading import ORDINAL, UNCLOSED_BOX, Reading
+from twlocal.readers.statement import is_echo, named, statement, verdict
+
+_SPECIAL = r"<\|?[A-Za-z_/]{1,20}\|?>"
+_OPENING = re.compile(
+    rf"(?:\s|{_SPECIAL}|assistant\s{{0,4}}\n|[-•]\s|[*_`$\"'“‘「『【《(\[{{#>✅✔☑👉]|\\(?:text(?:bf|rm)?|math(?:bf|rm)|[(\[])){{0,40}}"
+    rf"(?:(?:選項|選|(?i:option|choice|letter))\s?[:(*]{{0,3}}\s?)?(?P<x>[A-Za-z{ORDINALS}])(?![A-Za-z0-9'’^=+])"
+)
+_ALONE = re.compile(rf"(?:\s|{_SPECIAL}|[*_`$\"'”’」』】》)\]}}.。,、;!:~]|\\[)\]]|選項|項){{0,60}}\Z")
+_LABEL = re.compile(r"[*_`\"'”’」』】)\]}]{0,6}(?:[)\]】]|\.(?!\d)|:|、|\s{0,2}\n|,|，)[*_]{0,4}")
+# Behind a label: a verdict on the option, or the rest of a ratio, instead of the option's text.
+_DENIED = re.compile(
+    r"\s{0,4}[A-Z]\s?[=:]|\s{0,4}(?:選項)?(?:是|為)?(?:錯|不|非|未|無法|有誤|(?i:incorrect|wrong|not |false))"
+)
+
+
+def lenient(final: Final, labels: str = "ABCD", strict: Reading | None = None) -> Reading:
+    """The lenient reading of a final text (protocol: "Protocol (fixed)", `lenient`).
+
+    strict: the strict reading of the same final text, where it is known already.
+    """
+    strict = strict or box(final, labels)
+    text = final.text
+    if strict.letter is not None or text is None or strict.why == "empty":
+        return strict
+
+    def reading(letter: str | None, why: str, start: int, end: int, *flags: str) -> Reading:
+        return Reading(letter, why, (start + final.start, end + final.start), (*final.flags, *flags))
+
+    seen = decorated(text, labels)
+    if seen.found:
+        found = seen.found
+        flags = [*([ORDINAL] if found.ordinal else []), *([UNCLOSED_BOX] if found.unclosed else [])]
+        return reading(
+            found.letter, "box_several" if found.several else "box_decorated", found.start, found.end, *flags
+        )
+    folded = fold(text)
+    said = statement(folded, labels)
+    if said:
+        return reading(said.letter, said.why, said.start, said.end, *([ORDINAL] if said.ordinal else []))
+    judged = verdict(folded, labels)
+    if judged:
+        return reading(judged[0], "verdict", judged[1], judged[2])
+    opening = None if seen.foreign else _leading(folded, labels)
+    if opening:
+        letter, ordinal, start, end = opening
+        return reading(letter, "leading_letter", start, end, *([ORDINAL] if ordinal else []))
+    return Reading(None, "no_statement", None, final.flags)
+
+
+def _leading(text: str, labels: str) -> tuple[str, bool, int, int] | None:
+    """The bare letter that folded `text` opens with, or is: (letter, ordinal, start, end)."""
+    opening = _OPENING.match(text)
+    if opening is None:
+        return None
+    at = opening.start("x")
+    letter, ordinal = label(opening["x"], labels)
+    if letter is None:
+        return None
+    if _ALONE.match(text, at + 1):
+        return letter, ordinal, at, at + 1
+    if ordinal or opening["x"].islower():
+        return None
+    other, kind, _ = named(text, at, labels, ordinals=False)
+    if kind != "is" or is_echo(text, at, other, labels):
+        return None
+    marked = _LABEL.match(text, at + 1)
+    if marked is None:
+        return (
+            (letter, False, at, at + 1) if re.match(r"[*\s]{0,6}(?:because|since|因)", text[at + 1 : at + 16]) else None
+        )
+    return None if _DENIED.match(text, marked.end()) or _is_list(text, letter, labels) else (letter, False, at, at + 1)
+
+
+def _is_list(text: str, letter: str, labels: str) -> bool:
+    """Whether a reply that opens with the first label goes through the options one by one."""
+    if letter != labels[0]:
+        return False
+    following = labels[1:2]
+    return (
+        re.search(
+            rf"(?:^|[。;；.!\n])[\s(*#\-]{{0,6}}{following}[)\]*]{{0,3}}(?:\s?[.:、]|\)|\s?選項|\s?[錯不正])",
+            text,
+            re.MULTILINE,
+        )
+        is not None
+    )
