@@ -23,6 +23,7 @@ _MAGIC = (
 )
 # How much of a foreign text has to be everyday Chinese before its encoding is named.
 _PLAUSIBLE = 0.8
+_WEIGHED = 50_000  # characters
 
 
 def decode(data: bytes, encoding: str, file: str) -> str:
@@ -93,6 +94,7 @@ def _try(data: bytes, encoding: str) -> str:
 
 def _everyday(text: str) -> float:
     """The share of the characters beyond ASCII that are among the frequent Chinese ones of Big5 or GB 2312."""
+    text = text[:_WEIGHED]
     foreign = [char for char in text if char > "\x7f"]
     if not foreign:
         # Plain English in UTF-16 has nothing to weigh; it is a text when nothing in it is a control character.

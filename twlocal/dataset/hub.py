@@ -71,7 +71,7 @@ class HuggingFaceHub:
         """See Hub. Raises DatasetError."""
         with self._explained(repo, revision):
             commit = self._api.dataset_info(repo, revision=revision).sha or ""
-            return commit, self._api.list_repo_files(repo, repo_type="dataset", revision=commit)
+            return commit, self._api.list_repo_files(repo, repo_type="dataset", revision=commit or revision)
 
     def read(self, repo: str, commit: str, path: str, *, private: bool) -> bytes:
         """See Hub. Raises DatasetError."""

@@ -65,6 +65,8 @@ def _row(row: Any, number: int, seen: dict[tuple[str, ...], Columns]) -> Row | B
         except HeaderError as error:
             return Bad(number, str(error))
         seen[keys] = columns
+    if columns.choices is None and set(map(type, row.values())) == _TEXT_ONLY:
+        return number, columns, list(row.values())
     cells = [value if type(value) is str else _text(value) for value in row.values()]
     for name, index in (("question", columns.question), ("answer", columns.answer)):
         if type(cells[index]) is not str:
@@ -112,4 +114,5 @@ def _said(error: Exception) -> str:
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
+_TEXT_ONLY = {str}
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse, object_pairs_hook=_object)

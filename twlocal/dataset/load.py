@@ -36,7 +36,7 @@ def load(
     benches: Mapping[str, Bench] | None = None,
     hub: Hub | None = None,
 ) -> Dataset:
-    """The items of `source`: a bench's name, a file, a folder, or `hf://owner/name[@revision][/path/inside]`.
+    """The items of `source`: a bench's name (`./demo` is a file), a file, a folder, or `hf://owner/name[@revision][/path/inside]`.
 
     `subject` is for rows that name none (default: their file's name). `answer_base` says whether integer answers count
     from 0 or from 1. With `skip_bad`, rows that cannot be taken are left out and listed instead of stopping the load.

@@ -42,6 +42,11 @@ def test_the_line_of_the_first_bad_byte_is_named(data):
     assert "x.csv:3: not UTF-8 (byte 0xa4 on line 3); it decodes as cp950" in data.error("x.csv", raw)
 
 
+def test_a_large_file_is_weighed_in_part(data):
+    raw = (TEXT + TEXT.split("\n", 1)[1] * 4000).encode("cp950")
+    assert "it decodes as cp950" in data.error("x.csv", raw)
+
+
 def test_one_damaged_byte_suggests_nothing_wrong(data):
     raw = TEXT.encode().replace("祖".encode(), b"\xe7\xa5")
     message = data.error("x.csv", raw)

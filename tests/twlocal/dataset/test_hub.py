@@ -178,7 +178,11 @@ def test_a_private_dataset_without_a_token(serve):
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_token(serve, status):
     message = failing("hf://own/name", serve({}, status=status), TOKEN)
-    assert "HF_TOKEN" in message
+    assert f"refuses access ({status})" in message and "HF_TOKEN" in message
+
+
+def test_a_name_that_the_hub_does_not_allow(serve):
+    assert "not a dataset on the Hub: o..n/a--b" in failing("hf://o..n/a--b", serve({}))
 
 
 def test_a_revision_or_a_path_that_is_not_there(data, serve):
