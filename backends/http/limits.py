@@ -48,6 +48,7 @@ _CONTEXT = (
     r"cannot exceed (\d+)|less than (\d+) tokens|<= (\d+)|model token limit: (\d+)",
 )
 _NEEDED = (
+    r"too large: (\d+)\..*?(\d+) input tokens",
     r"(\d+) \+ (\d+) >",
     r"requested (?:a total of )?(\d+)",
     r"requested tokens \((\d+)\)",
