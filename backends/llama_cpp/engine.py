@@ -1,0 +1,267 @@
+"""The backend itself: requests → prompts → slots → completions."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+from twlocal.backend import CUT, FINISH_UNKNOWN, TOO_LONG, Backend, Completion, Decoding, EngineInfo, Message, Request
+from twlocal.backends.llama_cpp import cores, library
+from twlocal.backends.llama_cpp.decoder import BATCH, Decoder, Job
+from twlocal.backends.llama_cpp.model import Model
+from twlocal.backends.llama_cpp.sampling import sampler
+from twlocal.backends.llama_cpp.settings import Settings, parse
+from twlocal.chat import ChatTemplate, bos_ids, choose_template
+from twlocal.decode import text_of
+from twlocal.errors import ModelError, UsageError
+
+_GPU_SLOTS = 8
+# Two user texts with no first character in common: what their prompts share is what all prompts share.
+_PROBES = ("甲一", "Zw9")
+_OPENINGS = 8
+
+
+def load(model: str, decoding: Decoding, given: Mapping[str, Any]) -> Backend:
+    """See `twlocal.backends.llama_cpp.open`."""
+    settings = parse(given)
+    api = library.load()
+    most_slots = min(int(api.llama_max_parallel_sequences()) - 1, BATCH)
+    if settings.slots is not None and settings.slots > most_slots:
+        raise UsageError(f"the setting slots is at most {most_slots} here, not {settings.slots}")
+    offload = bool(api.llama_supports_gpu_offload()) and settings.gpu_layers != 0
+    layers = settings.gpu_layers if settings.gpu_layers is not None else (-1 if offload else 0)
+    build = api.llama_print_system_info().decode("utf-8", errors="replace").strip(" |")
+    # GCC drops the tile configuration from llama.cpp's AMX code, whose first matrix product then dies of an illegal
+    # instruction (ggml-org/llama.cpp#26954): such a build is used without it unless told otherwise.
+    repack = settings.repack if settings.repack is not None else "AMX_INT8 = 1" not in build
+    loaded = Model(api, model, gpu_layers=layers, repack=repack)
+    try:
+        return LlamaCpp(loaded, decoding, settings, offload=offload, layers=layers, repack=repack, build=build)
+    except BaseException:
+        loaded.close()
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """A request, rendered and tokenised. need: tokens of a slot that it takes beside the prefix."""
+
+    request: Request
+    tokens: list[int]
+    prefix: list[int]
+    need: int
+    sha256: str
+
+
+class LlamaCpp:
+    """A GGUF model loaded into this process (see `twlocal.backend.Backend`)."""
+
+    def __init__(
+        self,
+        model: Model,
+        decoding: Decoding,
+        settings: Settings,
+        *,
+        offload: bool,
+        layers: int,
+        repack: bool,
+        build: str,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._model, self._decoding, self._settings, self._clock = model, decoding, settings, clock
+        self._template = _template(model, settings)
+        # Asked now, so that a template which cannot be used is refused before the first item.
+        self._merges_system = not self._template.takes_system
+        self._limit = model.context_trained if settings.context is None else settings.context
+        if self._limit > model.context_trained:
+            raise UsageError(
+                f"the setting context is {self._limit}, but the model was trained for {model.context_trained} tokens",
+                hint=f"at most {model.context_trained}; leave it out and it is as large as the run needs",
+            )
+        flash = settings.flash_attention
+        kinds = {None: -1 if offload else 0, True: 1, False: 0}  # llama_flash_attn_type: -1 auto, 0 off, 1 on
+        self._decoder = Decoder(
+            model,
+            slots=settings.slots if settings.slots is not None else (_GPU_SLOTS if offload else 1),
+            threads=settings.threads if settings.threads is not None else cores.available(),
+            flash_attention=kinds[flash],
+            offload=offload,
+        )
+        self._facts = {
+            "gpu_layers": layers,
+            "flash_attention": {-1: "auto", 0: "off", 1: "on"}[kinds[flash]],
+            "repack": repack,
+            "build": build,
+        }
+        self._prefixes: dict[tuple[Message, ...], list[int]] = {}
+
+    def describe(self) -> EngineInfo:
+        """What runs; `n_ctx` and `prefix_tokens` are 0 until the first prompt has been seen."""
+        decoder, decoding, template = self._decoder, self._decoding, self._template
+        sampled = (
+            {"sampler": "nucleus", "seed": self._settings.seed} if decoding.temperature > 0 else {"sampler": "greedy"}
+        )
+        return EngineInfo(
+            engine="llama_cpp",
+            version=f"{library.PACKAGE} {library.installed()}",
+            settings={
+                "slots": decoder.slots,
+                "threads": decoder.threads,
+                "context": self._limit,
+                "n_ctx": decoder.cells,
+                "n_batch": BATCH,
+                "prefix_tokens": len(decoder.prefix),
+                "template_variables": dict(self._settings.template_variables),
+                "template_day": self._settings.template_day.date().isoformat(),
+                **self._facts,
+            },
+            sent={
+                "temperature": decoding.temperature,
+                "top_p": decoding.top_p,
+                "max_tokens": decoding.max_tokens,
+                **sampled,
+            },
+            model={
+                **self._model.describe(),
+                "chat_template_sha256": template.sha256,
+                "chat_template_from": "setting" if self._settings.chat_template else "model",
+                "merged_system": self._merges_system,
+            },
+            quantised=self._model.quantised,
+        )
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
+        """Answer requests, never holding more of them than there are slots (see `twlocal.backend.Backend`)."""
+        decoder = self._decoder
+        source = iter(requests)
+        waiting: deque[_Prompt] = deque()
+        ended = False
+        try:
+            while True:
+                while not ended and len(waiting) + decoder.active < decoder.slots:
+                    request = next(source, None)
+                    if request is None:
+                        ended = True
+                        break
+                    prompt = self._prompt(request)
+                    if isinstance(prompt, Completion):
+                        yield prompt
+                    else:
+                        waiting.append(prompt)
+                if not waiting and not decoder.active:
+                    return
+                self._admit(waiting)
+                for job in decoder.step():
+                    yield self._completion(job)
+        finally:
+            decoder.stop()
+
+    def close(self) -> None:
+        """Free the context and the weights; safe to call twice."""
+        self._decoder.close()
+        self._model.close()
+
+    def _admit(self, waiting: deque[_Prompt]) -> None:
+        """Start what waits, in order. What needs another prefix or a larger context waits until all slots are free."""
+        decoder = self._decoder
+        while waiting:
+            prompt = waiting[0]
+            if not decoder.fits(prompt.prefix, prompt.need):
+                if decoder.active:
+                    return
+                same = [other.need for other in waiting if other.prefix == prompt.prefix]
+                # A context that the user has set is made at once, as large as it may get.
+                fixed = self._settings.context - len(prompt.prefix) if self._settings.context is not None else 0
+                decoder.prepare(prompt.prefix, max(*same, fixed))
+            waiting.popleft()
+            request = prompt.request
+            pick = sampler(self._decoding.temperature, self._decoding.top_p, seed=self._settings.seed, key=request.key)
+            decoder.start(
+                Job(
+                    request.key,
+                    prompt.tokens,
+                    request.max_tokens,
+                    pick,
+                    prompt_hash=prompt.sha256,
+                    started=self._clock(),
+                )
+            )
+
+    def _prompt(self, request: Request) -> _Prompt | Completion:
+        rendered = self._template.render(request.messages)
+        tokens = self._tokens(rendered.text)
+        need = len(tokens) + request.max_tokens
+        if need > self._limit:
+            # Never answered with a smaller budget than the protocol's: that would be another protocol.
+            whose = "the setting context allows" if self._settings.context is not None else "the model has"
+            return Completion(
+                request.key,
+                prompt_tokens=len(tokens),
+                prompt_hash=rendered.sha256,
+                error_kind=TOO_LONG,
+                error=f"needs {need} tokens ({len(tokens)} of prompt, {request.max_tokens} of answer); "
+                f"{whose} {self._limit}",
+            )
+        prefix = self._prefix(request.messages)
+        shared = len(prefix) if tokens[: len(prefix)] == prefix and len(tokens) > len(prefix) else 0
+        return _Prompt(request, tokens, prefix, need - shared, rendered.sha256)
+
+    def _tokens(self, text: str) -> list[int]:
+        model = self._model
+        return bos_ids(text, model.encode, bos_token=model.bos_token, bos_id=model.bos_id, add_bos=model.adds_bos)
+
+    def _prefix(self, messages: tuple[Message, ...]) -> list[int]:
+        """The tokens that all chats share which differ from `messages` in the last user turn only.
+
+        Found from two made-up turns and not from the prompts at hand: two questions may happen to begin alike, and
+        what is computed for one must not depend on which other one stood beside it.
+        """
+        if not messages or messages[-1].role != "user":
+            return []
+        opening = messages[:-1]
+        known = self._prefixes.get(opening)
+        if known is None:
+            texts = (self._template.render((*opening, Message("user", probe))).text for probe in _PROBES)
+            known = _common(*(self._tokens(text) for text in texts))
+            while len(self._prefixes) >= _OPENINGS:
+                del self._prefixes[next(iter(self._prefixes))]
+            self._prefixes[opening] = known
+        return known
+
+    def _completion(self, job: Job) -> Completion:
+        return Completion(
+            job.key,
+            text=text_of(job.pieces),
+            prompt_tokens=len(job.tokens),
+            completion_tokens=job.written,
+            latency=self._clock() - job.started,
+            prompt_hash=job.prompt_hash,
+            finish=job.finish or FINISH_UNKNOWN,
+            error_kind=CUT if job.error else "",
+            error=job.error,
+        )
+
+
+def _template(model: Model, settings: Settings) -> ChatTemplate:
+    source = settings.chat_template or choose_template(model.chat_templates())
+    if not source:
+        raise ModelError(
+            "the model brings no chat template (it may be a base model)",
+            hint="give the one it was trained with: --chat-template FILE (setting chat_template); or serve it with a "
+            "server that has one, and use http://host:port/v1#name as the model",
+        )
+    return ChatTemplate(
+        source,
+        bos_token=model.bos_token,
+        eos_token=model.eos_token,
+        variables=settings.template_variables,
+        now=settings.template_day,
+    )
+
+
+def _common(first: Sequence[int], second: Sequence[int]) -> list[int]:
+    return [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))]

