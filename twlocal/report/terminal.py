@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from twlocal.report.table import columns, one_line, pad, safe, table, wrap
@@ -12,6 +13,7 @@ from twlocal.tally import Tally
 
 BOLD, RED, YELLOW, _RESET = "\x1b[1m", "\x1b[31m", "\x1b[33m", "\x1b[0m"
 _MIN_WIDTH = 40
+_FRACTION = re.compile(r"\.\d+")  # of a second, in a time
 _COLUMNS = ("n", "strict", "interval", "lenient", "box", "parse", "cut")
 
 
@@ -75,7 +77,7 @@ class _Report:
             rest = self.say("incomplete", n=tally.n, planned=tally.planned, rest=self.unanswered())
             yield from self.lines(rest, "  ", RED)
         if view.publication_bars:
-            why = self.words["list"].join(self.bar(name) for name in view.publication_bars)
+            why = self.words["reasons"].join(self.bar(name) for name in view.publication_bars)
             yield from self.lines(self.say("not_publishable", why=why), "  ", RED)
         if view.quantised:
             yield from self.lines(self.say("quantised"), "  ", YELLOW)
@@ -138,7 +140,7 @@ class _Report:
             asked, same, compared = score.repeats.asked, score.repeats.same, score.repeats.compared
             yield "repeats", self.say("repeats_value", asked=asked, accuracies=accuracies, same=same, compared=compared)
         if view.sittings:
-            started = self.say("started", when=view.started) if view.started else ""
+            started = self.say("started", when=_FRACTION.sub("", view.started)) if view.started else ""
             time = self.words["unknown"] if view.seconds is None else self._duration(view.seconds)
             yield "time", self.say("time_value", time=time, sittings=view.sittings, started=started)
 

@@ -69,6 +69,7 @@ ENGLISH = {
     "column_cut": "cut",
     "no_subject": "(none)",
     "list": ", ",
+    "reasons": "; ",
 }
 
 CHINESE = {
@@ -130,6 +131,7 @@ CHINESE = {
     "column_cut": "截斷",
     "no_subject": "（無）",
     "list": "、",
+    "reasons": "；",
 }
 
 CHINESE_ALARMS = {

@@ -104,7 +104,7 @@ def test_nothing_answered_shows_no_score_at_all(view: Make) -> None:
 def test_what_keeps_a_score_from_being_published(view: Make) -> None:
     assert "NOT PUBLISHABLE" not in render(view())
     text = render(view(publishable=False, why_not="kept to be studied", quantised=True), 120)
-    assert "NOT PUBLISHABLE: kept to be studied, the weights are quantised\n" in text
+    assert "NOT PUBLISHABLE: kept to be studied; the weights are quantised\n" in text
     assert "QUANTISED: this is the score of a compressed file" in text
     assert "engine    vLLM 0.11.0, quantised\n" in text
     nameless = render(view(publishable=False, protocol="mine"), 120)
@@ -179,6 +179,7 @@ def test_what_is_not_known_is_said_or_left_out(view: Make) -> None:
     assert "model     twinkle-ai/gemma-3-4B-T1-it\n" in text
     assert "12 cut by the budget," in render(view(max_tokens=None), 120)
     assert "sittings: 3\n" in render(view(started=""))
+    assert "first on 2026-11-30T06:15:21Z\n" in render(view(started="2026-11-30T06:15:21.755526Z"))
 
 
 def test_names_from_outside_cannot_move_the_cursor(view: Make) -> None:
