@@ -1,0 +1,259 @@
+"""Answer keys and corrections: number → cell, by page coordinates (section 3.1, "answer-grid alignment").
+
+The order of the text stream is not the order of the grid, and the first cell may be glued to its row's label. A cell
+belongs to the number above it: the nearest by x-centre, within a tolerance taken from the grid's own pitch. Anything
+that does not fit exactly refuses the key: a key that is one cell off is worse than none.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from .lines import Line, page_lines
+from .model import Rejection
+from .notes import Note, read_notes
+from .page import Char, Page, UnreadablePdf, read_pages
+
+_NUMBER_LABEL = re.compile(r"題[號序]")
+_ANSWER_LABEL = re.compile(r"答案(?![標註：:])")
+_NUMBER_CELL = re.compile(r"^第?(\d{1,3})題?$")
+_ANSWER_CELL = re.compile(r"^(?:[A-E]{1,5}|#)$")
+_CELL_STARTS = frozenset("第0123456789ABCDE#")
+_CODE = re.compile(r"試題代號[:：]?(\d{3,5})")
+_CODE_NOTE = re.compile(r"\(試題代號:?\d+\)")
+_FIELD_LABEL = re.compile(r"(?:考試名稱|類科名稱|科目名稱|(?:單選|複選)?題數|標準答案|題[號序]):?")
+_COUNT = re.compile(r"(單選|複選)?題數[:：]?(\d{1,3})題")
+_REMARKS = re.compile(r"備\s*註\s*[:：]?")
+
+
+@dataclass(frozen=True)
+class Key:
+    """An answer key as printed. `cells` maps item numbers to `A`–`E` or `#`; `notes` explain the `#`.
+
+    `kind` is `answer` or `correction` (測驗題標準答案更正). `code` is the 試題代號, None when the key carries none.
+    A key with `rejections` is not to be used.
+    """
+
+    kind: str = "answer"
+    cells: dict[int, str] = field(default_factory=dict)
+    notes: dict[int, Note] = field(default_factory=dict)
+    stated_count: int | None = None
+    code: str | None = None
+    subject: str = ""
+    remarks: str = ""
+    rejections: tuple[Rejection, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        return not self.rejections
+
+
+class Cell(NamedTuple):
+    """A run of characters of the grid; `x` is its centre, in points."""
+
+    text: str
+    x: float
+    x0: float
+    x1: float
+
+
+def parse_key(source: str | Path | bytes) -> Key:
+    """Parses an answer key or a correction given as a path or as a file's bytes.
+
+    Like `parse_paper`, it never raises for what the file contains: see `Key.rejections`.
+    """
+    try:
+        pages = read_pages(source)
+    except UnreadablePdf as error:
+        return Key(rejections=(Rejection(error.reason, error.detail),))
+    return parse_key_pages(pages)
+
+
+def parse_key_pages(pages: Sequence[Page]) -> Key:
+    """Parses the pages of a key."""
+    lines = [line for page in pages for line in page_lines(page)]
+    if not lines:
+        return Key(rejections=(Rejection("no_text_layer", "no page has any text"),))
+    cells: dict[int, str] = {}
+    rejections: list[Rejection] = []
+    for page in pages:
+        for band in bands(page):
+            rejections += _take(band, cells)
+    text = _plain("".join(line.text for line in lines))
+    remarks = _remarks(lines)
+    counts = {kind or "": int(number) for kind, number in _COUNT.findall(text)}
+    stated = counts.get("單選", counts.get(""))
+    if counts.get("複選"):
+        rejections.append(Rejection("multiple_answers", f"the key has {counts['複選']} items with several answers"))
+    rejections += _complete(cells, stated)
+    code = _CODE.search(text)
+    return Key(
+        kind="correction" if "更正" in _plain(lines[0].text) or "標準答案更正" in text else "answer",
+        cells=dict(sorted(cells.items())),
+        notes=read_notes(remarks),
+        stated_count=stated,
+        code=code[1] if code else None,
+        subject=_subject([line for line in lines if line.page == lines[0].page]),
+        remarks=remarks,
+        rejections=tuple(rejections),
+    )
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))
+
+
+def _subject(lines: Sequence[Line]) -> str:
+    """The 科目名稱. Its label stands beside the middle of a value of several lines, lines go to the nearest one."""
+    labels: list[tuple[float, bool]] = []
+    values: list[tuple[float, str]] = []
+    for line in lines:
+        text = _plain(line.text)
+        if found := _FIELD_LABEL.match(text):
+            labels.append((line.baseline, found[0].startswith("科目")))
+            text = text[found.end() :]
+        if text:
+            values.append((line.baseline, text))
+    if not labels:
+        return ""
+    own = [text for y, text in values if min(labels, key=lambda label: abs(label[0] - y))[1]]
+    return _CODE_NOTE.sub("", "".join(own))
+
+
+@dataclass(frozen=True)
+class GridBand:
+    """One row of numbers and the row of answers under it. `pitch` is the smallest distance of two number centres."""
+
+    numbers: tuple[tuple[int, float], ...]
+    answers: tuple[Cell, ...]
+    pitch: float
+    strange: tuple[str, ...] = ()
+
+
+def bands(page: Page) -> list[GridBand]:
+    """The bands of a page's grid, found by their labels (題號 or 題序, and 答案 below it)."""
+    rows = _rows(page.chars)
+    labels = [(row.kind, row) for row in rows]
+    found: list[GridBand] = []
+    for k, (kind, row) in enumerate(labels):
+        if kind != "number":
+            continue
+        answer = next((other for name, other in labels[k + 1 :] if name == "answer"), None)
+        following = next((other for name, other in labels[k + 1 :] if name == "number"), None)
+        if answer is None or (following is not None and following.middle < answer.middle):
+            continue
+        drop = answer.middle - row.middle
+        label_x1 = max(row.label_x1, answer.label_x1)
+        upper = _cells(page.chars, row.middle, 0.5 * drop, label_x1)
+        lower = _cells(page.chars, answer.middle, 0.5 * drop, label_x1)
+        numbers = [(int(m[1]), cell.x) for cell in upper if (m := _NUMBER_CELL.match(cell.text))]
+        strange = [cell.text for cell in upper if not _NUMBER_CELL.match(cell.text)]
+        xs = sorted(x for _, x in numbers)
+        gaps = [b - a for a, b in pairwise(xs)]
+        pitch = min(gaps) if gaps else 0.0
+        found.append(GridBand(tuple(numbers), tuple(lower), pitch, tuple(strange)))
+    return found
+
+
+@dataclass(frozen=True)
+class _Row:
+    middle: float
+    kind: str | None
+    label_x1: float
+
+
+def _rows(chars: Sequence[Char]) -> list[_Row]:
+    """Rows that begin with a label of the grid, from top to bottom."""
+    found: list[_Row] = []
+    for k, char in enumerate(chars):
+        if char.text not in "題答":
+            continue
+        for other in chars[max(0, k - 3) : k + 4]:
+            pair = char.text + other.text
+            near = abs(_middle(other) - _middle(char)) < 0.3 * (char.bottom - char.top)
+            if not near or not 0 < other.x0 - char.x0 < 2.5 * (char.bottom - char.top):
+                continue
+            kind = "number" if _NUMBER_LABEL.fullmatch(pair) else "answer" if pair == "答案" else None
+            # A label of the grid is followed by cells, not by a sentence (標準答案：答案標註#者).
+            if kind and not _within_sentence(chars, char, other):
+                found.append(_Row(_middle(char), kind, other.x1))
+    return sorted(found, key=lambda row: row.middle)
+
+
+def _within_sentence(chars: Sequence[Char], first: Char, last: Char) -> bool:
+    size = first.bottom - first.top
+    for other in chars:
+        if abs(_middle(other) - _middle(first)) >= 0.3 * size:
+            continue
+        cell = _plain(other.text) in _CELL_STARTS
+        if 0 <= first.x0 - other.x1 < 0.6 * size or (0 <= other.x0 - last.x1 < 0.6 * size and not cell):
+            return True
+    return False
+
+
+def _middle(char: Char) -> float:
+    return (char.top + char.bottom) / 2
+
+
+def _cells(chars: Sequence[Char], middle: float, reach: float, after_x: float) -> list[Cell]:
+    """Runs of characters right of `after_x` whose middle lies within `reach` of `middle` (all in points)."""
+    inside = sorted((c for c in chars if abs(_middle(c) - middle) < reach and c.x0 >= after_x - 1), key=lambda c: c.x0)
+    runs: list[list[Char]] = []
+    for char in inside:
+        if runs and char.x0 - runs[-1][-1].x1 < 0.25 * (char.bottom - char.top):
+            runs[-1].append(char)
+        else:
+            runs.append([char])
+    return [
+        Cell(_plain("".join(c.text for c in run)), (run[0].x0 + run[-1].x1) / 2, run[0].x0, run[-1].x1) for run in runs
+    ]
+
+
+def _take(band: GridBand, cells: dict[int, str]) -> list[Rejection]:
+    """Adds a band's answers to `cells`; what does not fit is returned as rejections."""
+    found: list[Rejection] = []
+    if not band.answers:
+        return found
+    if band.strange:
+        found.append(Rejection("strange_cell", f"{band.strange[0]!r} stands among the numbers"))
+    # A single number has no pitch: its answer must stand right under it.
+    reach = 0.4 * band.pitch if band.pitch else 10.0
+    for cell in band.answers:
+        if not _ANSWER_CELL.match(cell.text):
+            found.append(Rejection("strange_cell", f"{cell.text!r} stands among the answers"))
+            continue
+        near = [number for number, x in band.numbers if abs(x - cell.x) <= reach]
+        if len(near) != 1:
+            found.append(Rejection("stray_cell", f"an answer {cell.text} at x={cell.x:.0f} has no number of its own"))
+        elif near[0] in cells:
+            found.append(Rejection("stray_cell", f"question {near[0]} has two answers"))
+        else:
+            cells[near[0]] = cell.text
+    return found
+
+
+def _complete(cells: dict[int, str], stated: int | None) -> list[Rejection]:
+    if not cells:
+        return [Rejection("no_grid", "no answer grid was found")]
+    numbers = sorted(cells)
+    if numbers != list(range(1, len(numbers) + 1)):
+        missing = sorted(set(range(1, numbers[-1] + 1)) - set(numbers))
+        return [Rejection("incomplete", f"no answer for question {', '.join(map(str, missing[:12]))}")]
+    if stated is not None and len(numbers) != stated:
+        return [Rejection("count_mismatch", f"{len(numbers)} answers, the key states {stated}")]
+    return []
+
+
+def _remarks(lines: Sequence[Line]) -> str:
+    """The 備註, its lines joined with nothing between: they break in the middle of words."""
+    for k, line in enumerate(lines):
+        if found := _REMARKS.match(line.text):
+            parts = [line.text[found.end() :], *(after.text for after in lines[k + 1 :])]
+            return re.sub(r"\s+", "", "".join(parts))
+    return ""

@@ -1,0 +1,220 @@
+"""From the lines of pages to the lines of a paper: columns, running headers and footers, the multiple-choice part."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .glyphs import MARKERS, digits
+from .lines import Line
+from .options import find_marks
+from .page import Page
+
+_CODES = r"\d{4,5}(?:\s*[-－–~～至]\s*\d{4,5})?"
+_RUNNING_HEAD = re.compile(
+    r"代\s*號\s*[:：]|頁\s*次\s*[:：]|全\s*[一二三四五六七八九十]+\s*張|[（(](?:正|背)面[）)]$|第[一二三四五六七八九十]+頁"
+)
+# A range of codes that is broken over lines leaves its stroke alone on one of them.
+_CODE_LINE = re.compile(rf"^(?:{_CODES}(?:\s*[、,，]?\s*{_CODES})*[、,，]?|[|│｜︱∣~～至-])$")
+_FOOTER = re.compile(
+    r"^[（(]?\s*(?:請接(?:背|反)面|請接(?:第.{1,3}|下|次)頁|以下空白|背面(?:尚|還)有試題|請翻(?:頁|面).*)\s*[）)]?$"
+    r"|^第?\s*\d{1,3}\s*頁\s*[，,/／]?\s*(?:共|之)?\s*\d{0,3}\s*頁?$"
+    r"|^頁\s*次\s*[:：].*$|^代\s*號\s*[:：]\s*\d{4,5}$"
+)
+_PAGE_NUMBER = re.compile(r"^[-－–—~]?\s*\d{1,3}\s*[-－–—~]?$")
+_ITEM_LIKE = re.compile(r"[(（]?\d{1,3}(?!\d)(?!\s*年)|[(（]")
+_SECTION = re.compile(
+    r"^[甲乙丙丁戊壹貳參肆]\s*、\s*(?:.{0,10}?)(申論|論文|作文|公文|測驗|選擇|翻譯|寫作|閱讀|問答|計算|實作|非選)"
+)
+_CHOICE = ("測驗", "選擇")
+_NOT_CHOICE = re.compile(r"非\s*(?:測驗|選擇)")
+
+
+@dataclass(frozen=True)
+class Body:
+    """The lines of a paper in reading order, without running headers and footers, which are kept apart."""
+
+    lines: tuple[Line, ...]
+    heads: tuple[Line, ...]
+    head_bottoms: dict[int, float]
+
+
+def body(pages: Sequence[Page], page_lines: Sequence[Sequence[Line]]) -> Body:
+    """Takes running headers and footers off every page and puts columns one after the other."""
+    repeated = _repeated(pages, page_lines)
+    kept: list[Line] = []
+    heads: list[Line] = []
+    bottoms: dict[int, float] = {}
+    for page, found in zip(pages, page_lines, strict=True):
+        top, stop = _split(page, found, repeated)
+        heads += top
+        if top:
+            bottoms[page.number] = max(line.bottom for line in top)
+        kept += columns(stop, page.width)
+    return Body(tuple(kept), tuple(heads), bottoms)
+
+
+def _key(line: Line) -> str:
+    return re.sub(r"[\s\d（）()]|正面|背面|全[一二三四五六七八九十]+張", "", digits(line.text))
+
+
+def _repeated(pages: Sequence[Page], page_lines: Sequence[Sequence[Line]]) -> set[tuple[str, int]]:
+    """Texts (without their digits) that stand at the same height at the edge of two or more pages."""
+    seen: Counter[tuple[str, int]] = Counter()
+    for page, found in zip(pages, page_lines, strict=True):
+        for line in found:
+            if (line.baseline < 0.25 * page.height or line.baseline > 0.93 * page.height) and _may_run(line):
+                seen[_key(line), round(line.baseline / 4)] += 1
+    enough = max(2, (len(pages) + 1) // 2)
+    return {key for key, count in seen.items() if count >= enough and len(key[0]) >= 4}
+
+
+def _may_run(line: Line) -> bool:
+    """A line that begins an item or carries options is never a running header, however often it repeats."""
+    return not _ITEM_LIKE.match(digits(line.text)) and not any(m in line.text for m in MARKERS)
+
+
+def _split(page: Page, found: Sequence[Line], repeated: set[tuple[str, int]]) -> tuple[list[Line], list[Line]]:
+    lines = list(found)
+    heads: list[Line] = []
+    if page.number > 1 or (lines and _alone(lines[0])):
+        boxed = False
+        while lines and not section_kind(lines[0].text):
+            line = lines[0]
+            runs = (
+                bool(_RUNNING_HEAD.match(line.text))
+                or (boxed and bool(_CODE_LINE.match(line.text)))
+                or ((_key(line), round(line.baseline / 4)) in repeated and _may_run(line))
+            )
+            if not runs:
+                break
+            boxed = boxed or line.text.startswith("代")
+            heads.append(lines.pop(0))
+        lines, beside = _beside(lines, page.number)
+        heads += beside
+    while lines and (
+        _FOOTER.match(lines[-1].text)
+        or (
+            lines[-1].baseline > 0.93 * page.height
+            and (
+                _PAGE_NUMBER.match(lines[-1].text)
+                or ((_key(lines[-1]), round(lines[-1].baseline / 4)) in repeated and _may_run(lines[-1]))
+            )
+        )
+    ):
+        lines.pop()
+    return heads, lines
+
+
+def _alone(line: Line) -> bool:
+    return bool(re.match(r"頁\s*次\s*[:：]|代\s*號\s*[:：]\s*\d{4,5}$", line.text))
+
+
+def _beside(lines: list[Line], number: int) -> tuple[list[Line], list[Line]]:
+    """A header box that stands on the height of a body line: its stretch of the line is cut out."""
+    if number == 1:
+        return lines, []
+    kept: list[Line] = []
+    cut: list[Line] = []
+    for k, line in enumerate(lines):
+        if k < 5 and not section_kind(line.text) and _RUNNING_HEAD.search(line.text):
+            parts = stretches(line, 1.5)
+            heads = [p for p in parts if _RUNNING_HEAD.match(p.text)]
+            if heads and len(heads) < len(parts):
+                cut += heads
+                kept += [p for p in parts if p not in heads]
+                continue
+        kept.append(line)
+    return kept, cut
+
+
+def stretches(line: Line, gap: float) -> list[Line]:
+    """A line cut where nothing stands for `gap` em or more."""
+    cuts = [0]
+    chars = line.chars
+    for k in range(1, len(chars)):
+        if chars[k].x0 - chars[k - 1].x1 >= gap * line.size:
+            cuts.append(k)
+    if len(cuts) == 1:
+        return [line]
+    return [line.part(a, b) for a, b in zip(cuts, [*cuts[1:], len(chars)], strict=True)]
+
+
+def columns(lines: list[Line], width: float) -> list[Line]:
+    """Two columns put one after the other; a single column as it is.
+
+    Two columns are believed only when question numbers stand at the left edge of both, those on the right go on from
+    those on the left, the right column begins past a third of the page's `width`, both have options, and no line runs
+    across the space between. Options printed in columns have no numbers on the right.
+    """
+    rights = [
+        (part, n)
+        for line in lines
+        for part in stretches(line, 1.0)[1:]
+        if part.x0 > 0.35 * width and (n := _leading_number(part.text)) is not None
+    ]
+    if not rights:
+        return lines
+    edges = Counter(round(part.x0 / 6) for part, _ in rights)
+    edge = min(part.x0 for part, _ in rights if round(part.x0 / 6) == edges.most_common(1)[0][0]) - 1
+    first = min(part.baseline for part, _ in rights if abs(part.x0 - edge) < 8) - 2
+    right_numbers = [n for part, n in rights if abs(part.x0 - edge) < 8]
+    left_numbers = [n for line in lines if line.x0 < edge and (n := _leading_number(line.text)) is not None]
+    if min(right_numbers) - 1 not in left_numbers or right_numbers != sorted(right_numbers):
+        return lines
+    above = [line for line in lines if line.baseline < first]
+    left: list[Line] = []
+    right: list[Line] = []
+    for line in lines[len(above) :]:
+        if any(c.x0 < edge - 1 and c.x1 > edge + 3 for c in line.chars):
+            return lines
+        cut = next((k for k, c in enumerate(line.chars) if c.x0 >= edge), len(line.chars))
+        if 0 < cut < len(line.chars) and line.chars[cut].x0 - line.chars[cut - 1].x1 < 0.5 * line.size:
+            return lines  # the text runs across: no gutter here
+        if cut:
+            left.append(line.part(0, cut))
+        if cut < len(line.chars):
+            right.append(line.part(cut))
+    if not all(any(mark.letter == "D" for mark in find_marks(side)[1]) for side in (left, right)):
+        return lines
+    return above + left + right
+
+
+def _leading_number(text: str) -> int | None:
+    found = re.match(r"[(（]?(\d{1,3})[)）.．、]?\s*(?=\D)", digits(text))
+    return int(found[1]) if found else None
+
+
+def section_kind(text: str) -> str | None:
+    """`choice` or `essay` for the heading of a part of the paper (`乙、測驗題部分：（50分）`), else None."""
+    found = _SECTION.match(text)
+    if not found:
+        return None
+    return "choice" if found[1] in _CHOICE and not _NOT_CHOICE.search(text) else "essay"
+
+
+@dataclass(frozen=True)
+class Zone:
+    """The multiple-choice part: `lines[start:stop]`; `heading` is the index of its heading, if it has one."""
+
+    start: int
+    stop: int
+    heading: int | None
+
+
+def choice_zone(lines: Sequence[Line]) -> Zone | None:
+    """Where the multiple-choice part is. None when the paper has headings, and all of them are of essay parts.
+
+    A second multiple-choice heading is inside the zone: its items either go on counting or the paper is refused.
+    """
+    heads = [(k, kind) for k, line in enumerate(lines) if (kind := section_kind(line.text))]
+    choices = [k for k, kind in heads if kind == "choice"]
+    if not heads:
+        return Zone(0, len(lines), None)
+    if not choices:
+        return None
+    start = choices[0]
+    stop = next((k for k, kind in heads if k > start and kind == "essay"), len(lines))
+    return Zone(start + 1, stop, start)

@@ -1,0 +1,199 @@
+"""Question numbers: one chain that only counts upward, chosen over all candidates at once.
+
+Statute articles, dosages, years and the numbers of a cloze passage also begin lines. Which of them are question numbers
+is decided for the whole part of the paper: every step of the chain must go up by one, should have exactly one set of
+options before the next step, and should stand in the column where the numbers stand (section 3.1, "phantom questions").
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .glyphs import digits
+from .lines import Line
+from .options import Mark
+from .page import Box
+
+_NUMBER = re.compile(r"[(（]?(\d{1,8})\s*([)）.．、:：]?)")
+# A number that counts or measures something is part of a sentence; only as a hint, since an item may begin with one.
+_MEASURED = re.compile(
+    r"\s*(?:[%％℃°]|公[斤克分尺里升噸]|毫|mg|ml|mL|kg|cm|mm|μ|歲|天|小時|年|月|日|條|項|款|元|人|次|倍|題)"
+)
+_MAX_GAP = 6  # how many numbers in a row may be missing before the chain breaks
+
+
+class Number(NamedTuple):
+    """A place where an item may begin: `chars[:stop]` of `lines[line]` are the number and its full stop."""
+
+    line: int
+    number: int
+    stop: int
+    x1: float
+    next_x: float
+    delimited: bool
+    measured: bool = False
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The chosen numbers in reading order; `images` when the numbers are pictures and were counted, not read."""
+
+    numbers: tuple[Number, ...]
+    images: bool = False
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The numbers between 1 and the last one that no item has."""
+        if not self.numbers:
+            return ()
+        have = {n.number for n in self.numbers}
+        return tuple(n for n in range(1, self.numbers[-1].number) if n not in have)
+
+
+def candidates(lines: Sequence[Line]) -> list[Number]:
+    """Every reading of the digits at the beginning of a line as a question number.
+
+    Digits without a separator may belong to the stem: `211分子` is offered as 2, 21 and 211.
+    """
+    found: list[Number] = []
+    for k, line in enumerate(lines):
+        first = line.chars[0].text[0]
+        if not (first in "0123456789(（" or "０" <= first <= "９"):
+            continue
+        match = _NUMBER.match(digits(line.text))
+        if not match:
+            continue
+        run, bracketed = match[1], first in "(（"
+        if bracketed and match[2] not in (")", "）"):
+            continue
+        start = 1 if bracketed else 0
+        # The run as the eye sees it: digits that stand close together. `1 2023年` is the number 1.
+        near = 1
+        while near < len(run) and _close(line, start + near):
+            near += 1
+        for length in range(1, min(near, 3) + 1):
+            value = int(run[:length])
+            if value == 0 or (bracketed and length < len(run)):
+                continue
+            delimited = length == near
+            stop = start + length
+            if delimited and length == len(run) and match[2]:
+                stop = min(line.char_at(match.end() - 1) + 1, len(line.chars))
+            rest = line.chars[stop:]
+            found.append(
+                Number(
+                    line=k,
+                    number=value,
+                    stop=stop,
+                    x1=line.chars[start + length - 1].x1,
+                    next_x=rest[0].x0 if rest else -1.0,
+                    delimited=delimited,
+                    measured=bool(delimited and _MEASURED.match(line.text[match.end(1) :])),
+                )
+            )
+    return found
+
+
+def _close(line: Line, k: int) -> bool:
+    return k < len(line.chars) and line.chars[k].x0 - line.chars[k - 1].x1 < 0.2 * line.size
+
+
+def image_candidates(lines: Sequence[Line], boxes: dict[int, Sequence[Box]]) -> list[Number]:
+    """Lines that have a small picture just left of their first character: numbers that are images in the layer."""
+    found: list[Number] = []
+    for k, line in enumerate(lines):
+        for box in boxes.get(line.page, ()):
+            if box.kind != "image" or not 0.35 * line.size <= box.height <= 1.3 * line.size:
+                continue
+            middle = (box.top + box.bottom) / 2
+            if (
+                box.width <= 2.2 * line.size
+                and box.x1 <= line.x0 + 0.2 * line.size
+                and line.x0 - box.x1 <= 2.5 * line.size
+                and line.top - 1 <= middle <= line.bottom + 1
+            ):
+                found.append(Number(k, len(found) + 1, 0, box.x1, line.x0, True))
+                break
+    return found
+
+
+def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[int] = ()) -> Chain:
+    """The best increasing chain of candidates, given where the option marks are. Linear in the candidates.
+
+    Positions of `found` and `marks` are those of the same lines; both are in reading order. `hidden` are lines before
+    which there is a page without text: numbers may be missing there.
+    """
+    if not found:
+        return Chain(())
+    places = [(mark.line, mark.start) for mark in marks]
+    at = [bisect_left(places, (n.line, n.stop)) for n in found]
+    letters = [mark.letter for mark in marks]
+    merit = _merit(found)
+    best: list[float] = []
+    back: list[int] = []
+    by_number: dict[int, list[int]] = defaultdict(list)
+    for k, number in enumerate(found):
+        own = merit[k] + (3.0 if number.number == 1 else 0.0)
+        score, previous = own - 1.0, -1
+        for step in range(1, (_MAX_GAP if not hidden else 5 * _MAX_GAP) + 1):
+            for j in by_number.get(number.number - step, ()):
+                if found[j].line == number.line:
+                    continue
+                gain = _segment(letters[at[j] : at[k]], found[j].line, places, at[j], at[k])
+                if step > 1:
+                    unseen = any(found[j].line < line <= number.line for line in hidden)
+                    gain -= 0.1 * step if unseen else 6.0 + 4.0 * step
+                    if step > _MAX_GAP and not unseen:
+                        continue
+                value = best[j] + own + gain
+                if value >= score:
+                    score, previous = value, j
+        best.append(score)
+        back.append(previous)
+        by_number[number.number].append(k)
+    ends = [best[k] + _segment(letters[at[k] :], found[k].line, places, at[k], len(marks)) for k in range(len(found))]
+    k = max(range(len(found)), key=lambda i: (ends[i], i))
+    chain: list[Number] = []
+    while k >= 0:
+        chain.append(found[k])
+        k = back[k]
+    return Chain(tuple(reversed(chain)))
+
+
+def _segment(letters: Sequence[str], line: int, places: Sequence[tuple[int, int]], start: int, stop: int) -> float:
+    """How well the marks between two numbers fit one item: exactly one of each letter is what an item has."""
+    if not letters:
+        return -2.0
+    # The number nearest to its options is preferred: the same number may also begin a line of the passage above.
+    far = 0.02 * (places[start][0] - line) if start < stop else 0.0
+    counts = Counter(letters)
+    if all(counts[letter] == 1 for letter in "ABCD") and len(counts) <= 5:
+        return 10.0 - far
+    if max(counts.values()) > 1:
+        return -10.0 * max(counts.values())
+    return 1.0 - far
+
+
+def _merit(found: Sequence[Number]) -> list[float]:
+    """How much each candidate looks like a number of this paper: its column, and the column of what follows it."""
+    rights = Counter(round(n.x1 / 2) for n in found if n.delimited)
+    nexts = Counter(round(n.next_x / 2) for n in found if n.delimited)
+
+    def common(counts: Counter[int], x: float) -> bool:
+        here = round(x / 2)
+        near = counts[here - 1] + counts[here] + counts[here + 1]
+        most = max(counts.values(), default=0)
+        return near >= 2 and near >= 0.3 * most
+
+    return [
+        (1.5 if common(rights, n.x1) else 0.0)
+        + (1.5 if common(nexts, n.next_x) else 0.0)
+        + (0.5 if n.delimited else 0.0)
+        - (0.8 if n.measured else 0.0)
+        for n in found
+    ]

@@ -1,0 +1,335 @@
+"""A question paper's PDF → `Paper`. Every step is a function of the step before and can be looked at by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from . import figures, groups, layout, number, options
+from .glyphs import MARKERS, fold, private_use
+from .groups import Group
+from .header import Header, read_header
+from .lines import Line, join, page_lines
+from .model import Paper, PaperItem, Region, Rejection
+from .number import Chain, Number
+from .options import Draft, Mark
+from .page import Box, Page, UnreadablePdf, read_pages
+
+_ESSAY = re.compile(r"^[一二三四五]\s*、|申論")
+_MULTIPLE = re.compile(r"^(?:[一二三四甲乙丙丁壹貳參]\s*、\s*)?(?:複選題|多選題|多重選擇題|複選部分)")
+
+
+def parse_paper(source: str | Path | bytes) -> Paper:
+    """Parses a question paper given as a path or as a file's bytes.
+
+    Never raises for what a file contains: a file that cannot be parsed with confidence comes back with `rejections`.
+    Raises `OSError` when the path cannot be read and `UsageError` when the extra is not installed.
+    """
+    try:
+        pages = read_pages(source)
+    except UnreadablePdf as error:
+        return Paper(rejections=(Rejection(error.reason, error.detail),))
+    return parse_pages(pages)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What the items are made from: the multiple-choice part's lines, marks and numbers."""
+
+    lines: Sequence[Line]
+    marks: list[Mark]
+    chain: Chain
+    pages: dict[int, Page]
+    margin: float
+    size: float
+    signs: dict[int, int]  # line → how many images stand in it for a character
+
+
+def parse_pages(pages: Sequence[Page]) -> Paper:
+    """Parses the pages of a question paper."""
+    found = [page_lines(page) for page in pages]
+    body = layout.body(pages, found)
+    bare = _without_text(pages, found)
+    rejections = [Rejection("no_text_layer", f"page {n} has no text layer") for n in bare]
+    zone = layout.choice_zone(body.lines)
+    if zone is None:
+        return _refused(pages, body, rejections, "essay_only")
+    lines = body.lines[zone.start : zone.stop]
+    heading = body.lines[zone.heading] if zone.heading is not None else None
+    boxes: dict[int, Sequence[Box]] = {page.number: page.boxes for page in pages}
+
+    style, marks = options.find_marks(lines)
+    images = options.image_marks(lines, boxes)
+    painted = style == "none" or len(images.marks) > len(marks)
+    if painted and images.clipped:
+        rejections.append(Rejection("missing_option_text", "option text is painted through images"))
+    if painted:
+        marks = [m._replace(letter="ABCD"[k % 4]) for k, m in enumerate(images.marks)]
+    hidden = [next((k for k, line in enumerate(lines) if line.page > n), len(lines)) for n in bare]
+    chain = number.find_chain(number.candidates(lines), marks, hidden)
+    before = body.lines[: zone.start - 1] if heading else lines[: chain.numbers[0].line if chain.numbers else 40]
+    notes = lines[: chain.numbers[0].line] if chain.numbers else lines[:12]
+    header = read_header(before, heading, body.heads, notes)
+    chain = _with_image_numbers(chain, lines, boxes, marks, header)
+    if not chain.numbers or not marks:
+        essay = heading is None and not header.stated_counts and any(_ESSAY.search(line.text) for line in body.lines)
+        if not rejections:
+            rejections.append(Rejection("essay_only" if essay else "no_questions"))
+        return Paper(header, _stated(header, 0), pages=len(pages), rejections=tuple(rejections))
+    if painted:
+        first = (chain.numbers[0].line, chain.numbers[0].stop)
+        marks = [mark for mark in marks if (mark.line, mark.start) >= first]  # the notes have signs of the same make
+        lettered = options.letter_in_order(marks, [(n.line, n.stop) for n in chain.numbers])
+        if lettered is not None:
+            marks = lettered
+        elif not rejections:
+            rejections.append(Rejection("image_markers", f"{len(marks)} image marks, {len(chain.numbers)} questions"))
+
+    stated = _stated(header, len(chain.numbers))
+    rejections += _counts(chain, stated, header.stated_counts)
+    signs: dict[int, int] = {}
+    for k, _ in images.other if painted else []:
+        signs[k] = signs.get(k, 0) + 1
+    reading = _Reading(
+        lines, marks, chain, {page.number: page for page in pages}, _margin(lines), _body_size(lines), signs
+    )
+    items, shared = _items(reading)
+    flags = [] if stated is not None else ["no_stated_count"]
+    flags += ["image_numbers"] if chain.images else []
+    flags += ["image_markers"] if painted else []
+    return Paper(header, stated, tuple(items), tuple(shared), len(pages), tuple(flags), tuple(rejections))
+
+
+def _refused(pages: Sequence[Page], body: layout.Body, rejections: list[Rejection], reason: str) -> Paper:
+    header = read_header(body.lines, None, body.heads, ())
+    if not rejections:
+        rejections = [Rejection(reason)]
+    return Paper(header, pages=len(pages), rejections=tuple(rejections))
+
+
+def _without_text(pages: Sequence[Page], found: Sequence[Sequence[Line]]) -> list[int]:
+    """Pages that are pictures, by number. An empty page without a picture is only empty."""
+    bare = []
+    for page, lines in zip(pages, found, strict=True):
+        area = sum(b.width * b.height for b in page.boxes if b.kind == "image")
+        if sum(len(line.chars) for line in lines) < 40 and area > 0.4 * page.width * page.height:
+            bare.append(page.number)
+    return bare if bare or any(found) else [page.number for page in pages]
+
+
+def _stated(header: Header, count: int) -> int | None:
+    """The number of items the paper states. Of several statements, the one that was met."""
+    if not header.stated_counts:
+        return None
+    return count if count in header.stated_counts else header.stated_counts[0]
+
+
+def _counts(chain: Chain, stated: int | None, statements: Sequence[int]) -> list[Rejection]:
+    numbers = [n.number for n in chain.numbers]
+    found: list[Rejection] = []
+    if chain.missing:
+        missing = ", ".join(map(str, chain.missing[:12])) + (" …" if len(chain.missing) > 12 else "")
+        found.append(Rejection("incomplete", f"missing question {missing}"))
+    if stated is None:
+        return found
+    if len(set(statements)) > 1 and len(numbers) not in statements:
+        stated = max(statements)
+    if numbers[-1] < stated:
+        found.append(Rejection("incomplete", f"{numbers[-1]} of {stated} stated questions were found"))
+    elif numbers[-1] > stated:
+        found.append(Rejection("count_mismatch", f"{numbers[-1]} questions were found, the paper states {stated}"))
+    return found
+
+
+def _with_image_numbers(
+    chain: Chain, lines: Sequence[Line], boxes: dict[int, Sequence[Box]], marks: Sequence[Mark], header: Header
+) -> Chain:
+    """Numbers that are pictures, when the digits of the text layer do not make a chain that the paper agrees with."""
+    numbers = [n.number for n in chain.numbers]
+    sets = sum(mark.letter == "D" for mark in marks)
+    if numbers and numbers[0] == 1 and not chain.missing and len(numbers) in (header.stated_counts or (sets,)):
+        return chain
+    pictured = number.image_candidates(lines, boxes)
+    first = next((m.line for m in marks), 0)
+    # Pictures above the first item (signs of the notes) are no numbers: the last one before the first mark counts.
+    start = max((k for k, n in enumerate(pictured) if n.line <= first), default=0)
+    pictured = [n._replace(number=k + 1) for k, n in enumerate(pictured[start:])]
+    if pictured and len(pictured) in (*header.stated_counts, sets) and len(pictured) > len(numbers):
+        return Chain(tuple(pictured), images=True)
+    return chain
+
+
+def _margin(lines: Sequence[Line]) -> float:
+    """The right edge of the text: the third largest, so that hanging punctuation or one stray line does not count."""
+    edges = sorted((line.x1 for line in lines), reverse=True)
+    return edges[min(2, len(edges) - 1)] if edges else 0.0
+
+
+def _body_size(lines: Sequence[Line]) -> float:
+    sizes = sorted(line.size for line in lines)
+    return sizes[len(sizes) // 2] if sizes else 0.0
+
+
+def _items(reading: _Reading) -> tuple[list[PaperItem], list[Group]]:
+    chain, lines, marks = reading.chain.numbers, reading.lines, reading.marks
+    leads = {k: span for k, line in enumerate(lines) if (span := groups.lead(line.text))}
+    shared: list[Group] = []
+    if chain:
+        shared += _group(reading, leads, range(chain[0].line), chain[0].number)
+    items: list[PaperItem] = []
+    loose_before = False
+    answers_many = False
+    at = 0
+    for k, here in enumerate(chain):
+        after = chain[k + 1] if k + 1 < len(chain) else None
+        last = after.line if after else len(lines)
+        own: list[Mark] = []
+        while at < len(marks) and (after is None or (marks[at].line, marks[at].start) < (after.line, after.stop)):
+            if (marks[at].line, marks[at].start) >= (here.line, here.stop):
+                own.append(marks[at])
+            at += 1
+        draft = options.assemble(
+            lines, (here.line, here.stop), last, own, reading.margin, _stops(lines, leads, here.number)
+        )
+        found = _group(reading, leads, draft.loose, here.number + 1) if draft.loose else []
+        shared += found
+        headed = next((m for m in draft.loose if _MULTIPLE.match(lines[m].text)), None)
+        unexplained = bool(draft.loose) and not found and not layout.section_kind(lines[draft.loose[0]].text)
+        item = _item(reading, here, after, draft, own)
+        flags = [*item.flags]
+        flags += ["loose_text_before"] if loose_before else []
+        flags += ["loose_text_after"] if unexplained and headed is None else []
+        excluded = [*item.excluded, *(["multiple_answers"] if answers_many else [])]
+        items.append(replace(item, flags=tuple(flags), excluded=tuple(excluded)))
+        loose_before = unexplained and headed is None
+        answers_many = answers_many or headed is not None
+    return [_in_group(item, shared) for item in items], shared
+
+
+def _stops(lines: Sequence[Line], leads: dict[int, tuple[int, int]], current: int) -> Callable[[int], bool]:
+    def stops(k: int) -> bool:
+        text = lines[k].text
+        return (k in leads and leads[k][0] > current) or bool(layout.section_kind(text) or _MULTIPLE.match(text))
+
+    return stops
+
+
+def _group(reading: _Reading, leads: dict[int, tuple[int, int]], between: Sequence[int], first: int) -> list[Group]:
+    """The group that begins with item `first`, if a lead among the lines `between` says so."""
+    for k in between:
+        if k in leads and leads[k][0] == first:
+            # The lead is a line of its own above the passage, or the passage's own last sentence.
+            start, stop = leads[k]
+            text = reading.lines[k].text
+            alone = k == between[0] or reading.lines[k - 1].x1 < reading.margin - 4 * reading.size
+            chosen = [m for m in between if m != k or not alone]
+            passage = fold(join(reading.lines[m].text for m in chosen))
+            if not passage:
+                passage = fold(text)
+            kind = groups.kind_of(join(reading.lines[m].text for m in between if m != k), start, stop)
+            return [Group(start, stop, kind, fold(text).rstrip(":："), passage)]
+    return []
+
+
+def _in_group(item: PaperItem, shared: Sequence[Group]) -> PaperItem:
+    for group in shared:
+        if group.first <= item.number <= group.last:
+            excluded = tuple(reason for reason in item.excluded if reason != "empty_stem")
+            return replace(item, group=(group.first, group.last), excluded=excluded)
+    return item
+
+
+def _item(reading: _Reading, here: Number, after: Number | None, draft: Draft, marks: Sequence[Mark]) -> PaperItem:
+    lines = reading.lines
+    question = fold(options.text_of(lines, draft.stem))
+    texts = {letter: fold(options.text_of(lines, chunks)) for letter, chunks in sorted(draft.options.items())}
+    used = sorted(
+        {c.line for c in [*draft.stem, *(c for chunks in draft.options.values() for c in chunks)]} | {here.line}
+    )
+    bands = _bands(reading, here, after, draft)
+    drawn = figures.figures(bands, reading.pages)
+    flags = [*draft.flags, *drawn]
+    flags += [
+        f"private_use:{code}" for code in private_use("".join([question, *texts.values()]).translate(_NO_MARKERS))
+    ]
+    flags += ["mark_in_text"] if any(m in text for text in (question, *texts.values()) for m in MARKERS) else []
+    flags += ["small_text"] if any(lines[k].size < 0.72 * reading.size for k in used) else []
+    excluded: list[str] = []
+    if "E" in texts:
+        excluded.append("five_options")
+    if draft.repeated:
+        excluded.append("repeated_marks")
+    missing = [letter for letter in "ABCD" if letter not in texts]
+    if len(missing) == 4 or any(not text for text in texts.values()):
+        excluded.append("empty_options")
+    elif missing:
+        excluded.append("missing_options")
+    if not question:
+        excluded.append("empty_stem")
+    if any(k in reading.signs for k in used) or _signs(bands, reading):
+        excluded.append("image_glyph")
+    return PaperItem(
+        number=here.number,
+        question=question,
+        options=texts,
+        page=lines[here.line].page,
+        flags=tuple(dict.fromkeys(flags)),
+        excluded=tuple(excluded),
+        continues=groups.continues(question, here.number),
+        regions=_regions(lines, used),
+    )
+
+
+_NO_MARKERS = {ord(mark): None for mark in MARKERS}
+
+
+def _signs(bands: Sequence[figures.Band], reading: _Reading) -> bool:
+    """Whether a small image stands inside the text: a character that the text layer does not have."""
+    if reading.signs:
+        return False  # image marks: their make tells them apart, and the signs have been found
+    for band in bands:
+        for box in reading.pages[band.page].boxes:
+            if box.kind == "image" and 3 < box.width < 18 and 3 < box.height < 18:
+                middle = (box.top + box.bottom) / 2
+                if band.top <= middle < band.bottom and not (reading.chain.images and _is_number(box, reading)):
+                    return True
+    return False
+
+
+def _is_number(box: Box, reading: _Reading) -> bool:
+    return any(abs(n.x1 - box.x1) < 1 for n in reading.chain.numbers)
+
+
+def _bands(reading: _Reading, here: Number, after: Number | None, draft: Draft) -> list[figures.Band]:
+    """Where an item's figures can stand: from its number to the next item, or to what follows its options."""
+    lines, pages = reading.lines, reading.pages
+    start = lines[here.line]
+    end_index = draft.loose[0] if draft.loose else (after.line if after else None)
+    end = lines[end_index] if end_index is not None and end_index < len(lines) else None
+    bands: list[figures.Band] = []
+    last_page = end.page if end else start.page
+    for page in range(start.page, last_page + 1):
+        top = start.top if page == start.page else _first_top(lines, page)
+        bottom = end.top if end and page == end.page else pages[page].height
+        bands.append(figures.Band(page, top, bottom))
+    return bands
+
+
+def _first_top(lines: Sequence[Line], page: int) -> float:
+    """Below a running header (its box is made of rules): nothing above 8% of the page counts as a figure."""
+    first = next((line.top for line in lines if line.page == page), 0.0)
+    return min(first, 110.0)
+
+
+def _regions(lines: Sequence[Line], used: Sequence[int]) -> tuple[Region, ...]:
+    by_page: dict[int, list[Line]] = {}
+    for k in used:
+        by_page.setdefault(lines[k].page, []).append(lines[k])
+    return tuple(
+        Region(
+            page, min(i.x0 for i in own), min(i.top for i in own), max(i.x1 for i in own), max(i.bottom for i in own)
+        )
+        for page, own in by_page.items()
+    )
