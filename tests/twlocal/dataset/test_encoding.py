@@ -63,6 +63,11 @@ def test_a_bom_against_the_stated_encoding(data):
     assert "byte order mark of UTF-8" in data.error("x.csv", b"\xef\xbb\xbf" + TEXT.encode(), encoding="cp950")
 
 
+def test_a_mark_is_dropped_also_where_the_codec_keeps_it(data):
+    raw = ("\ufeff" + TEXT).encode("utf-16-le")
+    assert data.load("x.csv", raw, encoding="utf-16-le").fingerprint == data.load("x.csv", TEXT).fingerprint
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "UTF8", "utf-8-sig", "ascii"])
 def test_spellings(data, encoding):
     text = "question,A,B,C,D,answer\nq,1,2,3,4,A\n"
