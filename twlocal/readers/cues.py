@@ -105,7 +105,7 @@ STOPS = re.compile(
     rf"(?:因|故|而非|而不是|{_english('because|since|not|rather than', whole=False)}))"
     r"|\s{0,4}(?:選項)?\s{0,2}(?:才?[是為]|才|(?i:is))?\s{0,2}(?:最)?(?:正確|對的|無誤|(?i:correct|right))"
 )
-QUESTION = re.compile(r"\s{0,4}(?:選項)?\s{0,2}(?:嗎|呢|\?|吧\?)")
+QUESTION = re.compile(r"\s{0,4}的?(?:選項|答案|敘述|answer)?\s{0,2}(?:嗎|呢|\?|吧\?)")
 REJECTED = re.compile(
     r"\s{0,4}(?:選項)?(?:並|都|也)?"
     r"(?:(?:是|為)?(?:錯誤?的|錯誤(?!的?選項|的?敘述|者)|不對|不正確|有誤|不可能|不成立)"
@@ -160,7 +160,7 @@ THEN = re.compile(r"則|就|那麼|(?i:then|would)")
 SENTENCE_END = re.compile(r"[。!?\n;；]|\.\s")
 # What may stand before a letter that opens its clause; "Hepatitis B is the answer" says nothing about an option B.
 OWN_BEFORE = re.compile(
-    r"(?:\A|[\n,，。.;；:!?、…—]|選項|答案|[故即則是為知]|所以|因此|因而|認為|只有|唯有|判斷"
+    r"(?:\A|[\n,，。.;；:!?、…—]|選項|答案|[故即則是為知但而]|所以|因此|因而|認為|只有|唯有|判斷"
     r"|(?i:(?<![a-z])(?:option|choice|letter|answer|that|only|so|therefore|thus|hence|think|believe|then|clearly"
     r"|conclude)))[\s(*_「\"“\[【#$]{0,8}\Z"
 )

@@ -57,6 +57,7 @@ _HEADER = re.compile(
     r"(?:<\|channel\|>\s{0,4}(?P<name>[a-z]{2,20})|\A\s{0,40}(?P<first>analysis|commentary|final))"
     r"[^<>]{0,80}(?:<\|constrain\|>[^<>]{0,40})?<\|message\|>"
 )
+_CUT_HEADER = re.compile(r"\s{0,40}(?:<\|start\|>assistant)?<\|channel\|>[a-z]{0,20}\s{0,4}\Z")
 _MESSAGE_END = re.compile(r"<\|(?:return|end|start|call|channel)\|>")
 # Nothing but a stripped marker puts a letter, a digit or a backslash right behind these words at the very beginning.
 _STRIPPED = re.compile(r"\s{0,40}(?:analysis|commentary)(?=[^\s:：.,，。;；)\-])")
@@ -83,7 +84,7 @@ def _split(text: str, flags: tuple[str, ...]) -> Final:
     start, end, thought_end = 0, len(text), 0
     # The common tag is found without a pattern; only what follows its last occurrence has to be looked at closely.
     close = text.rfind("</think>")
-    channel = _final_channel(text, max(close, 0))
+    channel = _final_channel(text, 0 if text.startswith("<|") else max(close, 0))
     if channel is not None:
         start, end = channel
         if start < 0:
@@ -113,17 +114,15 @@ def _split(text: str, flags: tuple[str, ...]) -> Final:
 def _final_channel(text: str, since: int) -> tuple[int, int] | None:
     """Where a harmony response's final channel lies: (-1, -1) when it has none, None when it is no such response.
 
-    since: index before which no marker is looked for; a response that closed a thought by a tag is no harmony response.
+    since: index before which no marker is looked for, since a thought that a tag closes may quote anything.
     """
     if text.find("<|", since) >= 0 and (text.find("<|message|>", since) >= 0 or text.find("<|channel|>", since) >= 0):
         headers = list(_HEADER.finditer(text))
         finals = [header for header in headers if "final" in (header["name"], header["first"])]
         if finals:
             return finals[-1].end(), _end(_MESSAGE_END, text, finals[-1].end())
-        if headers or text.lstrip().startswith(("<|channel|>", "<|start|>assistant<|channel|>")):
-            return -1, -1
-        return None
-    stripped = _STRIPPED.match(text) is not None
+        return (-1, -1) if headers or _CUT_HEADER.match(text) else None
+    stripped = since == 0 and _STRIPPED.match(text) is not None
     at = text.rfind("assistantfinal", since)
     if at >= 0:
         start = at + len("assistantfinal")

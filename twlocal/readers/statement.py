@@ -96,7 +96,7 @@ def _forward(text: str, cue: re.Match[str], kind_of_cue: str, labels: str) -> _E
     if kind_of_cue == "noun" and _is_subject(text, cue.end(), at):
         return None
     if negated:
-        return _negated(text, start, at, letter, labels)
+        return _negated(text, start, at, _Entry(kind, letter, start, at + 1, ordinal), labels)
     if _is_supposed(text, start, at) or is_echo(text, at, letter, labels):
         return None
     return _Entry(kind, letter, start, at + 1, ordinal)
@@ -123,11 +123,11 @@ def _target(text: str, at: int) -> int | None:
     return at if cues.LETTER.match(text, at) else None
 
 
-def _negated(text: str, start: int, at: int, letter: str, labels: str) -> _Entry:
-    """答案不是 B is a denial; 答案不是 B，而是 D a statement; 答案非 B 莫屬 another."""
+def _negated(text: str, start: int, at: int, denied: _Entry, labels: str) -> _Entry:
+    """答案不是 B is a denial; 答案不是 B，而是 D a statement; 答案非 B 莫屬 affirms what it seems to deny."""
     end = _end(cues.AFTER, text, at + 1)
     if text.startswith(("莫屬", " 莫屬"), end):
-        return _Entry("is", letter, start, at + 1)
+        return denied
     for _ in range(len(labels)):
         nor = cues.NOR.match(text, end)
         if nor is None:
@@ -137,9 +137,9 @@ def _negated(text: str, start: int, at: int, letter: str, labels: str) -> _Entry
     target = _target(text, rather.end()) if rather else None
     if target is not None:
         other, kind, ordinal = named(text, target, labels, ordinals=True)
-        if kind is not None and other != letter:
+        if kind is not None and other != denied.letter:
             return _Entry(kind, other, start, target + 1, ordinal)
-    return _Entry("not", letter, start, at + 1)
+    return denied._replace(kind="not")
 
 
 def _reversed(text: str, found: re.Match[str], labels: str) -> _Entry | None:

@@ -375,12 +375,159 @@ THINKING = [
     ("the final answer of the assistant: \\boxed{B}", "B", "B"),
 ]
 
-TABLE = [*BOXES, *STATEMENTS, *LEADING, *THINKING]
+# Turns of phrase that mislead, either way.
+MISLEADING = [
+    ("因此選B，A、C、D皆錯誤。", None, "B"),
+    ("The answer is B, A and C are wrong.", None, "B"),
+    ("Hepatitis B is the answer.", None, None),
+    ("維生素D為正確答案", None, None),
+    ("Plan B is the best option.", None, None),
+    ("Answer A is about X. Answer B is about Y.", None, None),
+    ("答案 C，因為胰島素", None, "C"),
+    ("答：B", None, "B"),
+    ("Ans: B", None, "B"),
+    ("Ans. B", None, "B"),
+    ("[答案] B", None, "B"),
+    ("答案是 B 啊", None, "B"),
+    ("答案絕對不是A，是B。", None, "B"),
+    ("- D", None, "D"),
+    ("我認為是 D", None, "D"),
+    ("Answer (C) insulin is secreted by the pancreas", None, None),
+    ("答案是 A。\n\n但仔細想，答案應該是 C。", None, "C"),
+    ("答案是 A？不對，應該是 C", None, None),
+    ("正確答案：\nA. 甲\nB. 乙\nC. 丙\nD. 丁", None, None),
+    ("請選出正確答案：A. 甲 B. 乙 C. 丙 D. 丁", None, None),
+    ("題目：下列何者正確？\nA. 甲\nB. 乙\nC. 丙\nD. 丁\n\n答案：B", None, "B"),
+    ("答案：A\n\n解析：\nA. 正確\nB. 錯誤\nC. 錯誤", None, "A"),
+    ("答案：A. 甲案\n\n解析：B. 錯", None, "A"),
+    ("The correct answer is:\n\nB. insulin", None, "B"),
+    ("The correct answer is:\n\n**A. insulin**\n\nExplanation: B. foo", None, "A"),
+    ("Let me think. The answer might be A. Actually, the answer is C.", None, "C"),
+    ("I was tempted to choose A, but the answer is C.", None, "C"),
+    ("Students often pick A. The answer is C", None, "C"),
+    ("The answer is C. Students often pick A.", None, "C"),
+    ("你可能會選 A，但是正確的是 C。", None, None),
+    ("正確答案不是 A、B，而是 C。", None, "C"),
+    ("答案不是A或B，而是C", None, "C"),
+    ("答案為 C 而非 A、B", None, "C"),
+    ("選C不選A", None, "C"),
+    ("選 C，不選 A。", None, "C"),
+    ("故(C)正確。", None, "C"),
+    ("(C)正確，(A)(B)(D)錯誤。", None, "C"),
+    ("因為 A=3，B=4，所以答案是 C", None, "C"),
+    ("設 A 為事件，答案是 P(A)", None, None),
+    ("答案是 A+B", None, None),
+    ("答案是 A∩B", None, None),
+    ("答案：A = 5", None, None),
+    ("答案是 A 點", None, None),
+    ("甲、乙、丙、丁四人中，答案是丙。", None, "C"),
+    ("答案是丙公司", None, None),
+    ("答案：乙說的對", None, None),
+    ("應選丁。", None, "D"),
+    ("選甲為董事", None, None),
+    ("答案：A。B、C、D 皆錯。", None, "A"),
+    ("答案是 D，因為 A、B、C 都正確。", None, "D"),
+    ("答案是D，A、B、C 都正確。", None, "D"),
+    ("As an AI, I cannot answer.", None, None),
+    ("I can't determine.", None, None),
+    ("C'est la vie", None, None),
+    ("C++ 是程式語言", None, None),
+    ("C# is a language", None, None),
+    ("A-level 考試", None, None),
+    ("B2B 商業模式", None, None),
+    ("D&C", None, None),
+    ("A/B 測試", None, None),
+    ("A、B 皆可", None, None),
+    ("A：B=1：2", None, None),
+    ("選項中，B 最符合題意", None, None),
+    ("I'd say B.", None, None),
+    ("It's B.", None, None),
+    ("B!", None, "B"),
+    ("B?", None, None),
+    ("B...", None, "B"),
+    ("B；", None, "B"),
+    ("答案：B?", None, None),
+    ("最後答案 B", None, "B"),
+    ("最終答案：**B**", None, "B"),
+    ("最終選擇：B", None, "B"),
+    ("選擇：B", None, "B"),
+    ("選項：B", None, "B"),
+    ("Option: B", None, "B"),
+    ("Choice: B", None, "B"),
+    ("答案是：\\(\\boxed{\\text{B}}\\)", None, "B"),
+    ("答案：\\textbf{B}", None, "B"),
+    ("答案：**(B)**", None, "B"),
+    ("答案為「(B)」", None, "B"),
+    ("答案：『B』", None, "B"),
+    ("答案：〈B〉", None, "B"),
+    ("答案：B<|eot_id|>", None, "B"),
+    ("答案：B</s>", None, "B"),
+    ("<answer>B. 胰島素</answer>", None, "B"),
+    ("<answer>\nB\n</answer>", None, "B"),
+    ("The answer is C.\n\nThe answer is C.\n\nThe answer is C.\n\nThe ans", None, "C"),
+    ("如果必須選一個，我會選 B。", None, "B"),
+    ("If I had to choose, I would pick B.", None, "B"),
+    ("若依民法第 1 條，答案是 B。", None, "B"),
+    ("若依民法，該契約無效，故答案是 B。", None, "B"),
+    ("答案只能是 D。", None, "D"),
+    ("答案一定是 D！", None, "D"),
+    ("答案是 C 型肝炎以外的 B。", None, None),
+    ("答案：(A)和(B)", None, None),
+    ("答案：(A)(B)", None, None),
+    ("答案：A B", None, None),
+    ("答案：A  C", None, None),
+    ("答案: A\nB", None, None),
+    ("The answer is D because none of A, B, or C applies.", None, "D"),
+    ("The answer is D: none of A, B, C.", None, "D"),
+    ("The answer, therefore, is D.", None, "D"),
+    ("Answer is D", None, "D"),
+    ("answer=D", None, "D"),
+    ("D is correct because A is wrong.", None, None),
+    ("答案：A或C皆可", None, None),
+    ("Both A and B are correct.", None, None),
+    ("我不確定，但答案可能是 B。", None, "B"),
+    ("答案非 E 莫屬", None, None),
+    ("答案不是 A、B、C、D、A，都不是。", None, None),
+    ("答案不是 B，而是 B 型肝炎。", None, None),
+    ("答案不是 B，而是 A 或 C。", None, None),
+    ("B is the answer if the question asks for the exception.", None, None),
+    ("B 是正確答案嗎？", None, None),
+    ("若 B 是正確答案，則 C 也是。", None, None),
+    ("E 正確，但 B 正確。", None, "B"),
+    ("B 正確嗎？", None, None),
+    ("B，因為胰島素降低血糖。", None, "B"),
+    ("B「胰島素」", None, None),
+    ("E is the answer.", None, None),
+    ("A. 甲案可行，因為時效未過。\n\n再看其他。\nB. 乙案不可行。", None, None),
+    ("A. 阿里山", None, "A"),
+    ("A. 阿里山\n\n阿里山位於嘉義縣。", None, "A"),
+    ("應選 B，但後來發現不選 B。", None, None),
+    ("先選 A，等等，不能選 A，改選 C。", None, "C"),
+    ("本題 A 選項與 B 選項相同。", None, None),
+]
+
+TABLE = [*BOXES, *STATEMENTS, *LEADING, *MISLEADING, *THINKING]
 
 
 @pytest.mark.parametrize(("output", "strict", "lenient"), TABLE, ids=[repr(row[0])[:60] for row in TABLE])
 def test_output(output: str, strict: str | None, lenient: str | None) -> None:
     assert (read("box", output).letter, read("lenient", output).letter) == (strict, lenient)
+
+
+@pytest.mark.parametrize(
+    "thought", ["先試 \\boxed{A}，答案是 A。", "analysisWe think \\boxed{A}", "a <think> b", "<|channel|>"]
+)
+@pytest.mark.parametrize("opened", [True, False])
+def test_closed_thinking_before_it_changes_nothing(thought: str, opened: bool) -> None:
+    for output, strict, lenient in [*BOXES, *STATEMENTS, *LEADING, *MISLEADING]:
+        whole = f"{'<think>' if opened else ''}{thought}</think>\n{output}"
+        assert (read("box", whole).letter, read("lenient", whole).letter) == (strict, lenient), output
+
+
+def test_a_readable_box_is_what_lenient_reads_too() -> None:
+    for output, strict, _ in TABLE:
+        if strict is not None:
+            assert read("lenient", output) == read("box", output), output
 
 
 def test_the_table_is_large_and_each_output_occurs_once() -> None:
