@@ -28,14 +28,16 @@ CUE = re.compile(
     r"|更正[為成選]|修正[為成選]|改[為成選]"
     r"|我(?:個人)?(?:認為|覺得|相信|猜測?)(?:應該|可能|應)?是"
 )
-ENGLISH_HINTS = ("answer", "option", "choice", "selection", "ans", "pick", "choos", "select", " with", " for", " it")
+ENGLISH_HINTS = ("ans", "option", "choice", "select", "pick", "choos", " with", " for", " it")
+# For lower-cased text; that no letter stands before the match is for the caller to see.
 ENGLISH_CUE = re.compile(
-    r"(?<![a-z])(?:(?P<noun>(?:correct |right |best |final |my )?(?:answer(?![a-rt-z])"
-    r"|(?:correct|right|best|final|my) (?:option|choice|selection|pick)(?![a-z]))|ans(?=\.?\s?:|\. ))"
-    r"|(?P<choose>(?:choose|pick|select|go with|going with|opt for|vote for|choosing|picking|selecting)(?![a-z]))"
-    r"|(?P<think>I (?:think|believe|guess|am confident|am sure|'m sure)(?: that)?"
-    r" it(?:'s| is| must be| should be| has to be)))",
-    re.IGNORECASE,
+    r"answer(?![a-rt-z])|ans(?=\.?\s?:|\. )"
+    r"|correct (?:option|choice|selection|pick)(?![a-z])|right (?:option|choice|selection|pick)(?![a-z])"
+    r"|best (?:option|choice|selection|pick)(?![a-z])|final (?:option|choice|selection|pick)(?![a-z])"
+    r"|my (?:option|choice|selection|pick)(?![a-z])"
+    r"|choose(?![a-z])|choosing(?![a-z])|pick(?:ing)?(?![a-z])|select(?:ing)?(?![a-z])"
+    r"|go(?:ing)? with(?![a-z])|opt for(?![a-z])|vote for(?![a-z])"
+    r"|i(?: think| believe| guess| am confident| am sure|'m confident|'m sure)(?: that)? it(?:'s| is| must be| should be| has to be)"
 )
 # B 才是正確答案, "B is the answer".
 REVERSE = re.compile(

@@ -27,6 +27,7 @@ def _table() -> dict[int, str]:
             table[point] = folded
     table.update({source: chr(target) for source, target in _SIMPLIFIED.items()})
     table.update({ord(blank): " " for blank in _BLANK})
+    table[0x130] = "I"  # the one letter whose lower case is two characters
     table.update({ord("∶"): ":", ord("︰"): ":", ord("﹕"): ":", ord("\r"): "\n"})
     return table
 

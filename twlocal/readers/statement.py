@@ -17,6 +17,7 @@ from typing import NamedTuple
 from twlocal.readers import cues
 from twlocal.readers.box import label
 
+_VERBS_OF_CHOICE = ("choos", "pick", "select", "go", "opt", "vote")
 _LIST_ITEM = r"[\s(*]{0,6}%s\s?[).:、\]*]"
 
 
@@ -43,7 +44,9 @@ def statement(text: str, labels: str) -> Statement | None:
     found_cues = [(found.start(), found, _kind(found[0])) for found in cues.CUE.finditer(text)]
     lower = text.lower()
     if any(hint in lower for hint in cues.ENGLISH_HINTS):
-        found_cues += [(found.start(), found, found.lastgroup or "") for found in cues.ENGLISH_CUE.finditer(text)]
+        for found in cues.ENGLISH_CUE.finditer(lower):
+            if not "a" <= lower[found.start() - 1 : found.start()] <= "z":
+                found_cues.append((found.start(), found, _kind(found[0])))
     found_cues += [(found.start(), found, "reverse") for found in cues.REVERSE.finditer(text)]
     found_cues.sort(key=lambda cue: cue[0])
     withdrawn: set[str] = set()
@@ -64,10 +67,10 @@ def statement(text: str, labels: str) -> Statement | None:
 
 
 def _kind(cue: str) -> str:
-    """The kind of a Chinese cue: a noun (答案), a topic (本題), a verb of choice (選), a correction or a belief."""
-    if cue[0] in "選擇":
+    """The kind of a cue: a noun (答案), a topic (本題), a verb of choice (選), a correction or a belief."""
+    if cue[0] in "選擇" or cue.startswith(_VERBS_OF_CHOICE):
         return "choose"
-    if cue[0] in "更修改我":
+    if cue[0] in "更修改我i":
         return "think"
     return "topic" if cue[0] in "本此這該" else "noun"
 
