@@ -37,7 +37,8 @@ ENGLISH_CUE = re.compile(
     r"|my (?:option|choice|selection|pick)(?![a-z])"
     r"|choose(?![a-z])|choosing(?![a-z])|pick(?:ing)?(?![a-z])|select(?:ing)?(?![a-z])"
     r"|go(?:ing)? with(?![a-z])|opt for(?![a-z])|vote for(?![a-z])"
-    r"|i(?: think| believe| guess| am confident| am sure|'m confident|'m sure)(?: that)? it(?:'s| is| must be| should be| has to be)"
+    r"|i(?: think| believe| guess| am confident| am sure|'m confident|'m sure)(?: that)?"
+    r" it(?:'s| is| must be| should be| has to be)"
 )
 # B 才是正確答案, "B is the answer".
 REVERSE = re.compile(
@@ -49,7 +50,7 @@ REVERSE = re.compile(
 # B 正確, "B is wrong".
 VERDICT = re.compile(
     rf"(?P<x>[A-Z]){_CAPITAL}(?:{CLOSERS}|[\s:]){{0,6}}(?:選項|項)?\s{{0,2}}(?:的?(?:敘述|說法|描述|內容))?"
-    r"(?:才|就|即|最|完全|是|為|(?i:is|\s)){0,4}\s{0,2}"
+    r"(?:才|就|即|最|完全|是|為|(?i:is|more|\s)){0,4}\s{0,2}"
     rf"(?:(?P<right>正確|對的|無誤|{_english('correct|right|true', whole=False)})"
     r"|(?P<wrong>不正確|錯誤|錯的|不對|有誤|"
     rf"{_english('incorrect|wrong|false|not correct|not true|not right', whole=False)}))"
@@ -163,7 +164,7 @@ SENTENCE_END = re.compile(r"[。!?\n;；]|\.\s")
 # What may stand before a letter that opens its clause; "Hepatitis B is the answer" says nothing about an option B.
 OWN_BEFORE = re.compile(
     r"(?:\A|[\n,，。.;；:!?、…—]|選項|答案|[故即則是為知但而]|所以|因此|因而|認為|只有|唯有|判斷"
-    r"|(?i:(?<![a-z])(?:option|choice|letter|answer|that|only|so|therefore|thus|hence|think|believe|then|clearly"
+    r"|(?i:(?<![a-z])(?:option|choice|letter|answer|that|only|so|therefore|thus|hence|think|believe|then|clearly|but"
     r"|conclude)))[\s(*_「\"“\[【#$]{0,8}\Z"
 )
 DOUBT_BEFORE = re.compile(

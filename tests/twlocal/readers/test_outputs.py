@@ -498,6 +498,7 @@ MISLEADING = [
     ("B，因為胰島素降低血糖。", None, "B"),
     ("B「胰島素」", None, None),
     ("I'm sure it's B.", None, "B"),
+    ("A is correct, but B is more correct.", None, None),
     ("E is the answer.", None, None),
     ("A. 甲案可行，因為時效未過。\n\n再看其他。\nB. 乙案不可行。", None, None),
     ("A. 阿里山", None, "A"),
