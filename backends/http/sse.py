@@ -101,6 +101,8 @@ class Stream:
         self._held = b""
         if isinstance(event, Mapping):
             self._take(event)
+        elif self._event == "error":
+            self.trouble = Trouble(str(event))
 
     def _take(self, event: Mapping[str, Any]) -> None:
         choices = event.get("choices")

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,6 +42,7 @@ class Seen:
     path: str
     headers: Mapping[str, str]
     raw: bytes
+    at: float = field(default_factory=time.monotonic)
 
     @property
     def body(self) -> dict[str, Any]:

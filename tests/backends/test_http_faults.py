@@ -159,6 +159,16 @@ def test_one_poisoned_item_does_not_stop_the_others(bench):
     assert [completion.error_kind for completion in done] == ["", "", "", "server", "", "", "", ""]
 
 
+def test_many_poisoned_items_with_answers_in_between_do_not_stop_the_run(bench):
+    def route(seen):
+        bad = int(seen.body["messages"][-1]["content"].strip("題目：第")) % 2
+        return bench.Reply(500, b"oops") if bad else bench.Reply(body=bench.completion())
+
+    bench.server.route = route
+    done = bench.ask(24, retries=0, concurrency=1)
+    assert [completion.error_kind for completion in done] == ["", "server"] * 12
+
+
 def test_nothing_listening_is_a_configuration_error(bench):
     url = bench.server.url
     bench.server.close()

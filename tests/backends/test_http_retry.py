@@ -90,11 +90,16 @@ def test_a_day_is_not_slept_but_said(bench):
 
 
 def test_a_wait_holds_everybody_back(bench):
-    bench.server.replies = [bench.Reply(429, b"", {"Retry-After": "30"})]
-    started = bench.time.seconds
-    done = bench.ask(6, concurrency=2)
-    assert [completion.error_kind for completion in done] == [""] * 6
-    assert bench.time.seconds - started >= 30
+    refused = bench.Reply(429, b"", {"Retry-After": "0.4"})
+    bench.server.replies = [bench.Reply(body=bench.completion(), delay=0.02)] * 6 + [refused]
+    bench.server.route = lambda seen: bench.Reply(body=bench.completion(), delay=0.02)
+    done = list(bench.connect(concurrency=4, real_time=True).generate(bench.requests(30)))
+    assert [completion.error_kind for completion in done] == [""] * 30
+    times = [post.at for post in bench.server.posts]
+    refused_at = times[6]
+    # Those that were on their way already may still arrive; then nobody does, until the wait is over.
+    assert not [at for at in times if refused_at + 0.15 < at < refused_at + 0.4]
+    assert len([at for at in times if at >= refused_at + 0.4]) >= 15
 
 
 def test_429_asks_less_at_once_and_grows_back(bench):

@@ -92,6 +92,7 @@ def test_too_long(message, needed, context):
             "`max_tokens` must be less than or equal to `8192`, the maximum is less than the `context_window`",
             "FATAL",
         ),
+        (400, "max_tokens (16384) is too large for a model with 8192 of context", "FATAL"),
         (400, "Range of max_tokens should be [1, 8192]", "FATAL"),
         (400, "max_tokens: 16384 > 4096, which is the maximum allowed number of output tokens", "FATAL"),
         (400, "Unknown field: context", "REJECTED"),
