@@ -47,10 +47,11 @@ def connect(
     chosen = given_settings.parse(settings)
     proxy = addresses.proxy(address, environ)
     key = find_key(address, chosen, environ, keyring)
-    headers = {"User-Agent": f"twlocal/{__version__}", **chosen.headers}
+    extra = given_settings.headers(chosen, environ)
+    headers = {"User-Agent": f"twlocal/{__version__}", **extra}
     if key.value:
         headers["Authorization"] = f"Bearer {key.value}"
-    secrets = [value for name, value in chosen.headers.items() if name.lower() not in _PLAIN_HEADERS]
+    secrets = [value for name, value in extra.items() if name.lower() not in _PLAIN_HEADERS]
     redact = Redactor(
         [*secrets, *([key.value] if key.value else []), *([urlsplit(proxy).password or proxy] if proxy else [])]
     )

@@ -22,11 +22,13 @@ KEYRING_SERVICE = "twlocal"
 _RESERVED = frozenset({"model", "messages", "n", "stream", "stream_options", "seed"}) | {
     *("temperature", "top_p", "max_tokens", "max_completion_tokens")
 }
+_SECRET_HEADER = re.compile(r"(?i)auth|key|token|secret|cookie|passw|credential|signature")
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Times in seconds. `retries`: how often a failed request is asked again. `headers` may hold secrets."""
+    """Times in seconds. `retries`: how often a failed request is asked again. `headers` name secrets as $VARIABLE."""
 
     concurrency: int = 16
     timeout: float = 600.0
@@ -63,9 +65,30 @@ def parse(given: Mapping[str, Any]) -> Settings:
             hint="use the run's own options for decoding, and the settings `stream` and `seed`",
         )
     for name, value in settings.headers.items():
-        if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name) or re.search(r"[\r\n\0]", value):
-            raise UsageError(f"the header {name!r} has a name or a value that HTTP does not allow")
+        _check_header(name, value)
     return settings
+
+
+def _check_header(name: str, value: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name) or re.search(r"[\r\n\0]", value):
+        raise UsageError(f"the header {name!r} has a name or a value that HTTP does not allow")
+    if _SECRET_HEADER.search(name) and not _VARIABLE.search(value):
+        raise UsageError(
+            f"the value of the header {name!r} would be stored with every run",
+            hint=f'put it into an environment variable and name that: {{"{name}": "$VARIABLE"}}',
+        )
+
+
+def headers(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
+    """The headers to send, with `$VARIABLE` in their values replaced from the environment. Raises UsageError."""
+
+    def value_of(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        if not environ.get(name):
+            raise UsageError(f"the environment variable {name} (setting headers) is not set")
+        return environ[name].strip()
+
+    return {name: _VARIABLE.sub(value_of, value) for name, value in settings.headers.items()}
 
 
 def _number(values: Mapping[str, Any], name: str, default: Any, kind: type, low: float, high: float) -> Any:

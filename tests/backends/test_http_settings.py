@@ -135,12 +135,28 @@ def test_settings_come_as_text_or_as_values():
         ({"extra_body": {"n": 3}}, "'n'"),
         ({"headers": {"X-A": "a\r\nX-B: b"}}, "X-A"),
         ({"headers": {"bad name": "a"}}, "bad name"),
+        ({"headers": {"api-key": "hunter22"}}, '"api-key": "$VARIABLE"'),
+        ({"headers": {"Authorization": "Bearer hunter22"}}, "stored with every run"),
     ],
 )
 def test_settings_that_cannot_be(given, says):
     with pytest.raises(UsageError, match=r".") as caught:
         settings.parse(given)
     assert says in str(caught.value)
+    assert "hunter22" not in str(caught.value)
+
+
+def test_headers_name_their_secrets_and_never_hold_them(bench):
+    given = {"api-key": "${AZURE}", "X-Both": "a-$AZURE-b", "X-Plain": "costs 5$"}
+    backend = bench.connect(headers=given, environ={"AZURE": "hunter22"})
+    bench.server.route = lambda seen: bench.Reply(500, {"error": "what is hunter22?"})
+    (completion,) = backend.generate(bench.requests())
+    sent = bench.server.posts[0].headers
+    assert (sent["api-key"], sent["x-both"], sent["x-plain"]) == ("hunter22", "a-hunter22-b", "costs 5$")
+    assert completion.error == "500: what is [key]?"
+    assert "hunter22" not in repr(backend.describe())
+    with pytest.raises(UsageError, match="AZURE"):
+        bench.connect(headers=given)
 
 
 def key(url="https://h.example/v1", environ=None, ring=None, **given):
@@ -161,7 +177,7 @@ def test_where_the_key_comes_from():
     assert key(environ={**both, "MINE": "three"}, api_key_env="MINE")[:2] == ("three", "MINE")
     assert key(ring="four") == ("four", "keyring", [("twlocal", "h.example")])
     assert key()[:2] == ("", "none")
-    assert key(environ=both, headers={"authorization": "Basic x"})[0] == ""
+    assert key(environ=both, headers={"authorization": "Basic $BASIC"})[0] == ""
 
 
 def test_a_key_does_not_go_in_the_clear_over_the_public_net_unless_named():
