@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,6 +55,10 @@ def prepare(wish: plan.Wish, runs: Runs, around: Surroundings) -> Prepared:
         raise UsageError("--repeats must be 1 or more")
     if wish.max_tokens is not None and wish.max_tokens < 1:
         raise UsageError("--max-tokens must be 1 or more")
+    known_bench = dataset.bench(wish.bench)
+    if known_bench and known_bench.private:
+        # Its questions are not public: they are not to be kept in the clear because an option was forgotten.
+        wish = replace(wish, private=True)
     rules = protocol.load(wish.protocol)
     model = models.resolve(wish.model, token=around.token)
     backend = wish.backend or model.backend
@@ -65,7 +69,6 @@ def prepare(wish: plan.Wish, runs: Runs, around: Surroundings) -> Prepared:
         raise UsageError(f"the backend {backend} has no setting {unknown[0]!r}", hint=f"it has: {known}")
     questions = dataset.load(wish.bench, private=wish.private, token=around.token, **wish.data)
     drawn = draw(questions, wish)
-    known_bench = dataset.bench(wish.bench)
     budget = wish.max_tokens or (
         None if rules.own_budget else known_bench.max_tokens if known_bench else DEFAULT_MAX_TOKENS
     )

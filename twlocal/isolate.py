@@ -27,6 +27,7 @@ MAX_DEATHS = 3
 # Deaths with more than one request in flight blame nobody, so they need a limit of their own.
 MAX_RESTARTS = 20
 _LAST_WORDS = 2000
+_DEAF_TO = (signal.SIGINT, signal.SIGTERM)
 
 
 class Isolated:
@@ -46,11 +47,12 @@ class Isolated:
         prior: Mapping[str, int] | None = None,
         on_death: Callable[[str, str], None] = lambda key, message: None,
         max_deaths: int = MAX_DEATHS,
+        max_restarts: int = MAX_RESTARTS,
     ) -> None:
         self._start = (name, model, decoding, dict(settings))
         self._deaths = dict(prior or {})
         self._on_death = on_death
-        self._max_deaths = max_deaths
+        self._max_deaths, self._max_restarts = max_deaths, max_restarts
         self._closed = threading.Event()
         self._generating = False
         self._child: _Child | None = None
@@ -91,7 +93,7 @@ class Isolated:
                             yield self._poisoned(request, death)
                     else:
                         suspects.extend(in_flight.values())
-                    if restarts > MAX_RESTARTS:
+                    if restarts > self._max_restarts:
                         raise EngineDied(
                             f"the engine died {restarts} times; the last time: {death.message}", hint=death.hint
                         ) from death
@@ -213,11 +215,11 @@ class _Child:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Start a child deaf to Ctrl-C, which a terminal sends to the whole group: the parent decides what stops."""
+    """Start a child deaf to what a terminal or a time limit sends to the whole group: the parent decides what stops."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _DEAF_TO)
     try:
         yield
     finally:
@@ -225,7 +227,8 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 def _child_main(pipe: Connection, start: tuple[str, str, Decoding, dict[str, Any]], words: str) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in _DEAF_TO:
+        signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()
     if sys.platform != "win32":  # where an open temporary file cannot be opened a second time
         # What native code prints must not end up between our own lines, but must not be lost either.

@@ -11,11 +11,9 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 
 LABELS = "ABCD"
 UNIT_SEPARATOR = "\x1f"
-_EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
 def clean(text: str) -> str:
@@ -41,7 +39,7 @@ class Item:
     answer: str
     subject: str = ""
     id: str = ""
-    meta: Mapping[str, str] = field(default=_EMPTY, compare=False)
+    meta: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @cached_property
     def content_hash(self) -> str:

@@ -35,7 +35,7 @@ def protocols(name: str | None, as_json: bool) -> None:
         )
         return
     decoding = one.decoding
-    budget = decoding.max_tokens if one.own_budget else "the benchmark's (formosa 4096, exam 16384, others 4096)"
+    budget = decoding.max_tokens if one.own_budget else "the benchmark's own, else 4096"
     out(
         f"{one.name}: {one.title}\nsha256 {one.sha256}\n"
         f"publishable: {'yes' if one.publishable else 'no, ' + one.why_not}\n"
