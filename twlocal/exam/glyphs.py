@@ -41,7 +41,9 @@ _RARE: dict[str, tuple[str, str, str]] = {
 }
 
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
+_RADICAL = re.compile("[\u2f00-\u2fd5]")
 _BLANK = re.compile("[_＿]{2,}")
+_MARK = re.compile("[" + "".join(MARKERS) + "]")
 _WIDE_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 BLANK = "____"
 
@@ -75,14 +77,19 @@ def fold(text: str) -> str:
     compatibility mapping and are a PDF writer's accident, so they are unified one by one.
     """
     text = unicodedata.normalize("NFC", text)
-    if not text.isascii():
-        text = "".join(unicodedata.normalize("NFKC", c) if "\u2f00" <= c <= "\u2fd5" else c for c in text)
+    if _RADICAL.search(text):
+        text = _RADICAL.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
     return _BLANK.sub(BLANK, text)
 
 
 def private_use(text: str) -> tuple[str, ...]:
     """The private-use characters that are left in `text`, as `"U+E2C6"`, each once, in order."""
     return tuple(dict.fromkeys(f"U+{ord(c):04X}" for c in _PRIVATE_USE.findall(text)))
+
+
+def has_mark(text: str) -> bool:
+    """Whether an option mark of the Ministry's fonts stands in `text`."""
+    return _MARK.search(text) is not None
 
 
 def digits(text: str) -> str:

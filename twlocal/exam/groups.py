@@ -30,6 +30,8 @@ class Group:
 
 def lead(text: str) -> tuple[int, int] | None:
     """First and last item of a passage's lead (`請依下文回答第42題至第45題`, `第 16 題至第20 題`), else None."""
+    if "題" not in text and "uestion" not in text:
+        return None
     squeezed = re.sub(r"\s+", "", digits(text))
     found = _RANGE.search(squeezed)
     if not found:

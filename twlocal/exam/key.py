@@ -18,7 +18,8 @@ from typing import NamedTuple
 from .lines import Line, page_lines
 from .model import Rejection
 from .notes import Note, read_notes
-from .page import Char, Page, UnreadablePdf, read_pages
+from .page import Char, Page, UnreadablePdf
+from .reader import read_pages
 
 _NUMBER_LABEL = re.compile(r"題[號序]")
 _ANSWER_LABEL = re.compile(r"答案(?![標註：:])")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .glyphs import MARKERS, digits
+from .glyphs import digits, has_mark
 from .lines import Line
 from .options import find_marks
 from .page import Page
@@ -73,7 +73,7 @@ def _repeated(pages: Sequence[Page], page_lines: Sequence[Sequence[Line]]) -> se
 
 def _may_run(line: Line) -> bool:
     """A line that begins an item or carries options is never a running header, however often it repeats."""
-    return not _ITEM_LIKE.match(digits(line.text)) and not any(m in line.text for m in MARKERS)
+    return not _ITEM_LIKE.match(digits(line.text)) and not has_mark(line.text)
 
 
 def _split(page: Page, found: Sequence[Line], repeated: set[tuple[str, int]]) -> tuple[list[Line], list[Line]]:
@@ -152,6 +152,7 @@ def columns(lines: list[Line], width: float) -> list[Line]:
     rights = [
         (part, n)
         for line in lines
+        if _NUMBER_INSIDE.search(line.text)
         for part in stretches(line, 1.0)[1:]
         if part.x0 > 0.35 * width and (n := _leading_number(part.text)) is not None
     ]
@@ -180,6 +181,9 @@ def columns(lines: list[Line], width: float) -> list[Line]:
     if not all(any(mark.letter == "D" for mark in find_marks(side)[1]) for side in (left, right)):
         return lines
     return above + left + right
+
+
+_NUMBER_INSIDE = re.compile(r" [(（]?[0-9０-９]")
 
 
 def _leading_number(text: str) -> int | None:

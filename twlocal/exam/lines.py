@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import attrgetter, itemgetter
 
 from .glyphs import BLANK, MARKERS, is_wide, read_private
@@ -28,12 +28,17 @@ _WIDE_GAP = 0.75  # a gap that is a space between any characters
 
 @dataclass(frozen=True)
 class Line:
-    """One visual line. `page` counts from 1; `chars` are sorted by x; measures are points, y down."""
+    """One visual line. `page` counts from 1; `chars` are sorted by x; measures are points, y down.
+
+    `baseline`, `top` and `bottom` are those of the full-size characters: a superscript does not move them.
+    """
 
     page: int
     chars: tuple[Char, ...]
     baseline: float
     size: float
+    top: float
+    bottom: float
 
     @property
     def x0(self) -> float:
@@ -44,20 +49,16 @@ class Line:
         return self.chars[-1].x1
 
     @cached_property
-    def top(self) -> float:
-        return min(c.top for c in self.chars)
-
-    @cached_property
-    def bottom(self) -> float:
-        return max(c.bottom for c in self.chars)
-
-    @cached_property
     def pieces(self) -> list[str]:
         """The text character by character, a space in front of those that need one."""
-        pieces = [self.chars[0].text]
         previous = self.chars[0]
+        pieces = [previous.text]
         for char in self.chars[1:]:
-            pieces.append(" " + char.text if _spaced(previous, char) else char.text)
+            # Most characters follow closely on the one before: no call for these.
+            if not char[6] and char[1] - previous[2] < _WORD_GAP * (char[4] - char[3]):
+                pieces.append(char[0])
+            else:
+                pieces.append(" " + char[0] if _spaced(previous, char) else char[0])
             previous = char
         return pieces
 
@@ -79,7 +80,7 @@ class Line:
 
     def part(self, start: int, stop: int | None = None) -> Line:
         """The line of `chars[start:stop]` (at least one character)."""
-        return Line(self.page, self.chars[start:stop], self.baseline, self.size)
+        return replace(self, chars=self.chars[start:stop])
 
 
 def _spaced(left: Char, right: Char) -> bool:
@@ -102,8 +103,9 @@ def page_lines(page: Page) -> list[Line]:
         # By the middle: condensed type has boxes wider than its pitch, and their left edges may change places.
         row.sort(key=_middle)
         chars = _once(row)
-        size = max(map(_size, chars))
-        lines.append(Line(page.number, tuple(chars), _main_baseline(chars, size), size))
+        size = max(c[4] - c[3] for c in chars)
+        main = next(c for c in chars if c[4] - c[3] > 0.9 * size)
+        lines.append(Line(page.number, tuple(chars), main.baseline, size, main.top, main.bottom))
     if blanks:
         lines = _with_blanks(lines, blanks)
     return [_read_private(line) for line in lines]
@@ -115,11 +117,6 @@ def _middle(char: Char) -> float:
 
 def _size(char: Char) -> float:
     return char[4] - char[3]
-
-
-def _main_baseline(chars: list[Char], size: float) -> float:
-    """The baseline of the full-size characters: a superscript at the line's end must not move it."""
-    return next(c.baseline for c in chars if _size(c) > 0.9 * size)
 
 
 def _rows(chars: Iterable[Char]) -> list[list[Char]]:
@@ -145,6 +142,8 @@ def _rows(chars: Iterable[Char]) -> list[list[Char]]:
 
 
 def _one_row(upper: list[Char], lower: list[Char]) -> bool:
+    if lower[0][5] - upper[0][5] > 2 * _SAME_ROW * max(_size(upper[0]), _size(lower[0])):
+        return False  # most lines, without looking at every character
     size = max(max(map(_size, upper)), max(map(_size, lower)))
     if lower[0].baseline - upper[0].baseline > _SAME_ROW * size:
         return False
@@ -161,6 +160,8 @@ def _one_row(upper: list[Char], lower: list[Char]) -> bool:
 
 def _once(row: list[Char]) -> list[Char]:
     """A row sorted by x without second copies. 媽媽 stays: its characters are a whole advance width apart."""
+    if all(b[1] - a[1] >= _TWICE * (b[4] - b[3]) for a, b in pairwise(row)):
+        return row
     kept = [row[0]]
     for char in row[1:]:
         text, x0 = char[0], char[1]
@@ -222,7 +223,7 @@ def _insert_blank(line: Line, x0: float, x1: float) -> Line:
     if after:
         # The gap that the blank fills was read as a space; what is left of it is measured anew.
         after[0] = after[0]._replace(space=NO_SPACE)
-    return Line(line.page, (*before, blank, *after), line.baseline, size)
+    return replace(line, chars=(*before, blank, *after))
 
 
 def _read_private(line: Line) -> Line:
@@ -235,7 +236,7 @@ def _read_private(line: Line) -> Line:
             after = chars[k + 1].text if k + 1 < len(chars) else ""
             if text := read_private(char.text, char.font, before, after):
                 chars[k] = char._replace(text=text)
-    return Line(line.page, tuple(chars), line.baseline, line.size)
+    return replace(line, chars=tuple(chars))
 
 
 def join(parts: Iterable[str]) -> str:

@@ -132,7 +132,7 @@ def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[
         return Chain(())
     places = [(mark.line, mark.start) for mark in marks]
     at = [bisect_left(places, (n.line, n.stop)) for n in found]
-    letters = [mark.letter for mark in marks]
+    counts = _running_counts(marks)
     merit = _merit(found)
     best: list[float] = []
     back: list[int] = []
@@ -142,9 +142,9 @@ def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[
         score, previous = own - 1.0, -1
         for step in range(1, (_MAX_GAP if not hidden else 5 * _MAX_GAP) + 1):
             for j in by_number.get(number.number - step, ()):
-                if found[j].line == number.line:
+                if found[j].line == number.line or best[j] + own + 10.0 < score:
                     continue
-                gain = _segment(letters[at[j] : at[k]], found[j].line, places, at[j], at[k])
+                gain = _fit(counts, at[j], at[k], found[j].line, places)
                 if step > 1:
                     unseen = any(found[j].line < line <= number.line for line in hidden)
                     gain -= 0.1 * step if unseen else 6.0 + 4.0 * step
@@ -156,7 +156,7 @@ def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[
         best.append(score)
         back.append(previous)
         by_number[number.number].append(k)
-    ends = [best[k] + _segment(letters[at[k] :], found[k].line, places, at[k], len(marks)) for k in range(len(found))]
+    ends = [best[k] + _fit(counts, at[k], len(marks), found[k].line, places) for k in range(len(found))]
     k = max(range(len(found)), key=lambda i: (ends[i], i))
     chain: list[Number] = []
     while k >= 0:
@@ -165,18 +165,35 @@ def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[
     return Chain(tuple(reversed(chain)))
 
 
-def _segment(letters: Sequence[str], line: int, places: Sequence[tuple[int, int]], start: int, stop: int) -> float:
-    """How well the marks between two numbers fit one item: exactly one of each letter is what an item has."""
-    if not letters:
+def _running_counts(marks: Sequence[Mark]) -> list[tuple[int, int, int, int, int]]:
+    """How many A, B, C, D and E stand before each mark: the difference of two is what stands between them."""
+    running = [(0, 0, 0, 0, 0)]
+    for mark in marks:
+        last = list(running[-1])
+        last["ABCDE".index(mark.letter)] += 1
+        running.append((last[0], last[1], last[2], last[3], last[4]))
+    return running
+
+
+def _fit(
+    counts: Sequence[tuple[int, int, int, int, int]],
+    start: int,
+    stop: int,
+    line: int,
+    places: Sequence[tuple[int, int]],
+) -> float:
+    """How well `marks[start:stop]` fit one item on `line`: exactly one of each letter is what an item has."""
+    if start >= stop:
         return -2.0
     # The number nearest to its options is preferred: the same number may also begin a line of the passage above.
-    far = 0.02 * (places[start][0] - line) if start < stop else 0.0
-    counts = Counter(letters)
-    if all(counts[letter] == 1 for letter in "ABCD") and len(counts) <= 5:
+    far = 0.02 * (places[start][0] - line)
+    a0, b0, c0, d0, e0 = counts[start]
+    a1, b1, c1, d1, e1 = counts[stop]
+    a, b, c, d, e = a1 - a0, b1 - b0, c1 - c0, d1 - d0, e1 - e0
+    if a == b == c == d == 1 and e <= 1:
         return 10.0 - far
-    if max(counts.values()) > 1:
-        return -10.0 * max(counts.values())
-    return 1.0 - far
+    most = max(a, b, c, d, e)
+    return -10.0 * most if most > 1 else 1.0 - far
 
 
 def _merit(found: Sequence[Number]) -> list[float]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .glyphs import MARKERS, is_wide
+from .glyphs import MARKERS, has_mark, is_wide
 from .lines import Line, join
 from .page import Box
 
@@ -62,7 +62,7 @@ def glyph_marks(lines: Sequence[Line]) -> list[Mark]:
     """The circled letters of the private-use area."""
     found: list[Mark] = []
     for k, line in enumerate(lines):
-        if any(mark in line.text for mark in MARKERS):
+        if has_mark(line.text):
             found += [
                 _mark(lines, k, i, i + 1, MARKERS[char.text])
                 for i, char in enumerate(line.chars)
@@ -93,17 +93,20 @@ def dotted_marks(lines: Sequence[Line]) -> list[Mark]:
 
 def find_marks(lines: Sequence[Line]) -> tuple[str, list[Mark]]:
     """The marks of the style that this part of the paper uses: `glyph`, `paren` or `dotted`; `none` without any."""
-    found: list[tuple[str, Callable[[Sequence[Line]], list[Mark]]]] = [
-        ("glyph", glyph_marks),
-        ("paren", paren_marks),
-        ("dotted", dotted_marks),
-    ]
-    styles = [(name, find(lines)) for name, find in found]
-    complete = {name: min(Counter(m.letter for m in marks)[letter] for letter in "ABCD") for name, marks in styles}
-    name, marks = max(styles, key=lambda style: complete[style[0]])
-    if complete[name]:
+    glyphs = glyph_marks(lines)
+    if _sets(glyphs) >= 4:
+        return "glyph", glyphs
+    styles = [("glyph", glyphs), ("paren", paren_marks(lines)), ("dotted", dotted_marks(lines))]
+    name, marks = max(styles, key=lambda style: _sets(style[1]))
+    if _sets(marks):
         return name, marks
     return next(((n, m) for n, m in styles if m), ("none", []))
+
+
+def _sets(marks: Sequence[Mark]) -> int:
+    """How many whole sets A–D the marks can make."""
+    counts = Counter(mark.letter for mark in marks)
+    return min(counts[letter] for letter in "ABCD")
 
 
 # --- marks that are images ---------------------------------------------------------------------------------------

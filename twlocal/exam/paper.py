@@ -15,7 +15,8 @@ from .lines import Line, join, page_lines
 from .model import Paper, PaperItem, Region, Rejection
 from .number import Chain, Number
 from .options import Draft, Mark
-from .page import Box, Page, UnreadablePdf, read_pages
+from .page import Box, Page, UnreadablePdf
+from .reader import collector_paused, read_pages
 
 _ESSAY = re.compile(r"^[一二三四五]\s*、|申論")
 _MULTIPLE = re.compile(r"^(?:[一二三四甲乙丙丁壹貳參]\s*、\s*)?(?:複選題|多選題|多重選擇題|複選部分)")
@@ -27,11 +28,12 @@ def parse_paper(source: str | Path | bytes) -> Paper:
     Never raises for what a file contains: a file that cannot be parsed with confidence comes back with `rejections`.
     Raises `OSError` when the path cannot be read and `UsageError` when the extra is not installed.
     """
-    try:
-        pages = read_pages(source)
-    except UnreadablePdf as error:
-        return Paper(rejections=(Rejection(error.reason, error.detail),))
-    return parse_pages(pages)
+    with collector_paused():
+        try:
+            pages = read_pages(source)
+        except UnreadablePdf as error:
+            return Paper(rejections=(Rejection(error.reason, error.detail),))
+        return parse_pages(pages)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,296 @@
+"""pdfium's characters and boxes, read through pypdfium2's raw functions.
+
+Asking for a million characters one by one is what a parser of exam papers does most. The text comes in bulk, and the
+one call a character that is left is made by `map` over plain integers, outside the interpreter's loop: a tenth of what
+pdfplumber needs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise, repeat
+from typing import Any
+
+from twlocal.errors import UsageError
+
+from .frame import Frame
+from .page import DRAWN_GAP, NO_SPACE, REAL_SPACE, Box, Char, UnreadablePdf
+
+
+@dataclass(frozen=True)
+class Pdfium:
+    """pdfium's functions with untyped pointers, so that `map` can call them with plain integers."""
+
+    raw: Any
+    loose_box: Any
+    tight_box: Any
+    origin: Any
+    angle: Any
+    text: Any
+    get_object: Any
+    object_type: Any
+    object_font: Any
+
+
+@cache
+def pdfium() -> Pdfium:
+    try:
+        import pypdfium2.raw as raw
+    except ImportError as error:
+        raise UsageError("Reading PDF files needs pypdfium2.", hint='pip install "twlocal[exam]"') from error
+    pointer, number, double = ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p
+
+    def plain(function: Any, result: Any, *arguments: Any) -> Any:
+        return ctypes.CFUNCTYPE(result, *arguments)(ctypes.cast(function, pointer).value or 0)
+
+    return Pdfium(
+        raw=raw,
+        loose_box=plain(raw.FPDFText_GetLooseCharBox, number, pointer, number, pointer),
+        tight_box=plain(raw.FPDFText_GetCharBox, number, pointer, number, double, double, double, double),
+        origin=plain(raw.FPDFText_GetCharOrigin, number, pointer, number, double, double),
+        angle=plain(raw.FPDFText_GetCharAngle, ctypes.c_float, pointer, number),
+        text=plain(raw.FPDFText_GetText, number, pointer, number, number, pointer),
+        get_object=plain(raw.FPDFPage_GetObject, pointer, pointer, number),
+        object_type=plain(raw.FPDFPageObj_GetType, number, pointer),
+        object_font=plain(raw.FPDFTextObj_GetFont, pointer, pointer),
+    )
+
+
+def direction(lib: Pdfium, textpage: Any, number: int) -> int:
+    """How far the page's text is turned, in whole quarter turns, by the angle most of its characters have.
+
+    Raises `UnreadablePdf` (`rotated`) when it runs askew.
+    """
+    count = lib.raw.FPDFText_CountChars(textpage)
+    if count <= 0:
+        return 0
+    pointer = ctypes.cast(textpage, ctypes.c_void_p).value
+    # An odd step, so that every other character's being a generated space cannot hide the rest from the sample.
+    step = 1 if count < 40 else 1 + max(1, count // 30) // 2 * 2
+    angles = Counter(round(lib.angle(pointer, k) * 57.29578) for k in range(0, count, step))
+    angles.pop(-57, None)  # -1 radian: pdfium could not tell
+    if not angles:
+        return 0
+    degrees: int = angles.most_common(1)[0][0] % 360
+    nearest = round(degrees / 90) * 90
+    if abs(degrees - nearest) > 3:
+        raise UnreadablePdf("rotated", f"the text of page {number} runs at {degrees} degrees")
+    return nearest % 360
+
+
+_INKLESS = frozenset([*map(chr, range(0x21)), *"\x7f\u00a0\u00ad\u3000\ufeff\ufffe\uffff"])
+_PRIVATE = re.compile("[\ue000-\uf8ff]")
+
+
+def chars(lib: Pdfium, textpage: Any, frame: Frame) -> tuple[Char, ...]:
+    """The page's visible characters in the text stream's order."""
+    raw = lib.raw
+    count = raw.FPDFText_CountChars(textpage)
+    if count <= 0:
+        return ()
+    pointer = ctypes.cast(textpage, ctypes.c_void_p).value
+    text = _text(lib, textpage, pointer, count)
+    inked = [k for k, char in enumerate(text) if char not in _INKLESS]
+    if not inked:
+        return ()
+    letters = [text[k] for k in inked]
+    spaces = [NO_SPACE] * len(inked)
+    for k, (a, b) in enumerate(pairwise(inked), 1):
+        if b - a > 1:
+            real = any(not raw.FPDFText_IsGenerated(textpage, s) for s in range(a + 1, b))
+            spaces[k] = REAL_SPACE if real else DRAWN_GAP
+    fonts = [""] * len(inked)
+    for match in _PRIVATE.finditer("".join(letters)):
+        fonts[match.start()] = _font(raw, textpage, inked[match.start()])
+    places = _straight(lib, pointer, inked, frame) if frame.turned == 0 else _turned(lib, pointer, inked, frame)
+    return tuple(map(Char._make, zip(letters, *places, spaces, fonts, strict=True)))
+
+
+def _text(lib: Pdfium, textpage: Any, pointer: int | None, count: int) -> str:
+    """One character a pdfium index. Hyphens that pdfium hides at a line's end (U+0002) come back as hyphens."""
+    buffer = (ctypes.c_ushort * (count + 1))()
+    written = lib.text(pointer, 0, count, ctypes.addressof(buffer))
+    if written == count + 1:
+        text = bytes(buffer)[: 2 * count].decode("utf-16-le", "replace")
+        if len(text) == count:
+            return text.replace("\x02", "-")
+    # Characters outside the BMP, or some that pdfium leaves out of the bulk text: ask for each.
+    codes = (lib.raw.FPDFText_GetUnicode(textpage, k) for k in range(count))
+    return "".join(
+        chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd" for code in codes
+    ).replace("\x02", "-")
+
+
+# x0, x1, top, bottom and baseline of every character.
+_Places = tuple[Sequence[float], Sequence[float], Sequence[float], Sequence[float], Sequence[float]]
+
+
+def _straight(lib: Pdfium, pointer: int | None, inked: list[int], frame: Frame) -> _Places:
+    """Advance width by font ascent and descent."""
+    n = len(inked)
+    rectangles = (ctypes.c_float * (4 * n))()  # FS_RECTF: left, top, right, bottom
+    start = ctypes.addressof(rectangles)
+    deque(map(lib.loose_box, repeat(pointer), inked, range(start, start + 16 * n, 16)), maxlen=0)
+    flat = rectangles[:]
+    lefts, uppers, rights, lowers = flat[0::4], flat[1::4], flat[2::4], flat[3::4]
+    # Characters of one font on one line share their top and bottom: one call for the baseline serves them all.
+    heights = list(zip(uppers, lowers, strict=True))
+    x, y = ctypes.c_double(), ctypes.c_double()
+    x_at, y_at = ctypes.addressof(x), ctypes.addressof(y)
+    upper = frame.upper
+    down: dict[tuple[float, float], float] = {}
+    for height, k in dict(zip(heights, inked, strict=True)).items():
+        lib.origin(pointer, k, x_at, y_at)
+        down[height] = upper - y.value
+    if frame.left:
+        lefts, rights = [x0 - frame.left for x0 in lefts], [x1 - frame.left for x1 in rights]
+    tops, bottoms = [upper - v for v in uppers], [upper - v for v in lowers]
+    return lefts, rights, tops, bottoms, [down[height] for height in heights]
+
+
+def _turned(lib: Pdfium, pointer: int | None, inked: list[int], frame: Frame) -> _Places:
+    """Tight boxes, for turned text: pdfium's loose boxes have no width there."""
+    values = [ctypes.c_double() for _ in range(6)]
+    at = [ctypes.addressof(value) for value in values]
+    places: list[tuple[float, ...]] = []
+    for k in inked:
+        lib.tight_box(pointer, k, *at[:4])  # left, right, bottom, top
+        lib.origin(pointer, k, *at[4:])
+        x0, x1, y0, y1, ox, oy = (value.value for value in values)
+        left, right, top, bottom = frame.box(x0, x1, y0, y1)
+        places.append((left, right, top, bottom, frame.point(ox, oy)[1]))
+    lefts, rights, tops, bottoms, baselines = zip(*places, strict=True)
+    return _advance(lefts, rights, tops, bottoms, baselines)
+
+
+def _advance(
+    lefts: Sequence[float],
+    rights: Sequence[float],
+    tops: Sequence[float],
+    bottoms: Sequence[float],
+    baselines: Sequence[float],
+) -> _Places:
+    """Tight heights made to one size a page: lines are found by size, and a comma is as large as its font."""
+    size = max(sorted(b - t for t, b in zip(tops, bottoms, strict=True))[-max(1, len(tops) // 10)], 1.0)
+    return lefts, rights, [y - 0.8 * size for y in baselines], [y + 0.2 * size for y in baselines], baselines
+
+
+def _font(raw: Any, textpage: Any, k: int) -> str:
+    buffer, flags = ctypes.create_string_buffer(128), ctypes.c_int()
+    raw.FPDFText_GetFontInfo(textpage, k, buffer, 128, flags)
+    return buffer.value.decode("utf-8", "replace")
+
+
+def objects(lib: Pdfium, page: Any) -> list[tuple[int, int]]:
+    """The page's objects: their handle and their type."""
+    pointer = ctypes.cast(page, ctypes.c_void_p).value
+    count = max(0, lib.raw.FPDFPage_CountObjects(page))
+    handles = list(map(lib.get_object, repeat(pointer), range(count)))
+    return list(zip(handles, map(lib.object_type, handles), strict=True))
+
+
+# Fonts that are often not embedded and of which pdfium has a substitute on every machine.
+_LATIN_FONT = re.compile(
+    r"(?:[A-Z]{6}\+)?(?:times|arial|helvetica|courier|symbol|zapf|wingdings|calibri|cambria|verdana|tahoma|georgia)",
+    re.I,
+)
+
+
+def glyphless(lib: Pdfium, found: list[tuple[int, int]]) -> bool:
+    """Whether text of the page has no glyphs: a CJK font that is neither embedded nor installed.
+
+    pdfium leaves such text out of the layer, without a word, and an item would silently lose a part of its stem.
+    """
+    raw = lib.raw
+    texts = [handle for handle, kind in found if kind == raw.FPDF_PAGEOBJ_TEXT]
+    fonts = list(map(lib.object_font, texts))
+    foreign = {font for font in set(fonts) if font and _is_foreign(raw, ctypes.cast(font, raw.FPDF_FONT))}
+    edges = [ctypes.c_float() for _ in range(4)]
+    for handle, font in zip(texts, fonts, strict=True) if foreign else ():
+        if font in foreign and raw.FPDFPageObj_GetBounds(ctypes.cast(handle, raw.FPDF_PAGEOBJECT), *edges):
+            left, bottom, right, top = (edge.value for edge in edges)
+            if right - left < 0.01 or top - bottom < 0.01:
+                return True
+    return False
+
+
+def _is_foreign(raw: Any, font: Any) -> bool:
+    if raw.FPDFFont_GetIsEmbedded(font) != 0:
+        return False
+    name = ctypes.create_string_buffer(128)
+    get_name = getattr(raw, "FPDFFont_GetBaseFontName", None) or raw.FPDFFont_GetFontName  # renamed in pdfium 6500
+    get_name(font, name, 128)
+    return not _LATIN_FONT.match(name.value.decode("utf-8", "replace"))
+
+
+_Matrix = tuple[float, float, float, float, float, float]
+_IDENTITY: _Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+_THIN = 1.6  # points; the Ministry's blanks and underlines are 0.6 thick, its boxes 1.0
+
+
+def boxes(lib: Pdfium, handles: list[tuple[int, int]], frame: Frame) -> tuple[Box, ...]:
+    """Images, rules and drawings among the page's objects."""
+    raw = lib.raw
+    found: list[Box] = []
+    for handle, kind in handles:
+        if kind != raw.FPDF_PAGEOBJ_TEXT:
+            _collect(raw, ctypes.cast(handle, raw.FPDF_PAGEOBJECT), kind, _IDENTITY, found, 0)
+    return tuple(Box(kind, *frame.box(x0, x1, y0, y1), pixels) for kind, x0, x1, y0, y1, pixels in found)
+
+
+def _collect(raw: Any, item: Any, kind: int, matrix: _Matrix, found: list[Box], depth: int) -> None:
+    if kind == raw.FPDF_PAGEOBJ_FORM:
+        if depth < 8:  # a form may draw itself; deeper nesting than this is no exam paper
+            own = raw.FS_MATRIX()
+            raw.FPDFPageObj_GetMatrix(item, own)
+            inner = _multiply((own.a, own.b, own.c, own.d, own.e, own.f), matrix)
+            for k in range(max(0, raw.FPDFFormObj_CountObjects(item))):
+                child = raw.FPDFFormObj_GetObject(item, k)
+                _collect(raw, child, raw.FPDFPageObj_GetType(child), inner, found, depth + 1)
+        return
+    edges = [ctypes.c_float() for _ in range(4)]
+    if kind == raw.FPDF_PAGEOBJ_TEXT or not raw.FPDFPageObj_GetBounds(item, *edges):
+        return
+    left, bottom, right, top = (edge.value for edge in edges)
+    if matrix != _IDENTITY:
+        corners = [_apply(matrix, x, y) for x in (left, right) for y in (bottom, top)]
+        left, right = min(c[0] for c in corners), max(c[0] for c in corners)
+        bottom, top = min(c[1] for c in corners), max(c[1] for c in corners)
+    if kind == raw.FPDF_PAGEOBJ_IMAGE:
+        wide, high = ctypes.c_uint(), ctypes.c_uint()
+        raw.FPDFImageObj_GetImagePixelSize(item, wide, high)
+        found.append(Box("image", left, right, bottom, top, (wide.value, high.value)))
+    elif kind == raw.FPDF_PAGEOBJ_PATH and _inked(raw, item):
+        thin = min(right - left, top - bottom) <= _THIN
+        found.append(Box("rule" if thin else "drawing", left, right, bottom, top))
+    elif kind == raw.FPDF_PAGEOBJ_SHADING:
+        found.append(Box("drawing", left, right, bottom, top))
+
+
+def _inked(raw: Any, path: Any) -> bool:
+    """Whether a path leaves a mark: one that is neither filled nor stroked, or filled in white, does not."""
+    fill, stroke = ctypes.c_int(), ctypes.c_int()
+    raw.FPDFPath_GetDrawMode(path, fill, stroke)
+    if stroke.value:
+        return True
+    if not fill.value:
+        return False
+    red, green, blue, alpha = (ctypes.c_uint() for _ in range(4))
+    raw.FPDFPageObj_GetFillColor(path, red, green, blue, alpha)
+    return alpha.value > 0 and min(red.value, green.value, blue.value) < 250
+
+
+def _multiply(first: _Matrix, then: _Matrix) -> _Matrix:
+    a, b, c, d, e, f = first
+    p, q, r, s, t, u = then
+    return (a * p + b * r, a * q + b * s, c * p + d * r, c * q + d * s, e * p + f * r + t, e * q + f * s + u)
+
+
+def _apply(matrix: _Matrix, x: float, y: float) -> tuple[float, float]:
+    a, b, c, d, e, f = matrix
+    return a * x + c * y + e, b * x + d * y + f

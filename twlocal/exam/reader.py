@@ -1,0 +1,131 @@
+"""PDF files → pages, by pdfium; by pdfplumber where pdfium has no glyphs for a font."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from . import pdfium
+from .frame import Frame
+from .page import NO_SPACE, REAL_SPACE, Char, Page, UnreadablePdf
+
+
+@contextmanager
+def open_pdf(source: str | Path | bytes) -> Iterator[Any]:
+    """The pypdfium2 document of a path or of a file's bytes.
+
+    Raises `UnreadablePdf` (`encrypted`, `damaged`), or `UsageError` when the extra is not installed.
+    """
+    raw = pdfium.pdfium().raw
+    import pypdfium2
+
+    data = source if isinstance(source, bytes) else Path(source).read_bytes()
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        locked = raw.FPDF_GetLastError() == raw.FPDF_ERR_PASSWORD or "assword" in str(error)
+        raise UnreadablePdf("encrypted" if locked else "damaged", str(error)) from error
+    try:
+        if len(document) == 0:
+            raise UnreadablePdf("damaged", "the file has no pages")
+        yield document
+    finally:
+        document.close()
+
+
+def read_pages(source: str | Path | bytes) -> list[Page]:
+    """All pages of a PDF, given as a path or as the file's bytes. Raises as `open_pdf` does."""
+    data = source if isinstance(source, bytes) else Path(source).read_bytes()
+    with open_pdf(data) as document:
+        return [read_page(document, index, data) for index in range(len(document))]
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Holds the garbage collector while a paper is parsed.
+
+    Parsing makes no reference cycles but ten thousand small tuples, and the collector would walk them again and again:
+    a tenth of the time of a build.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def read_page(document: Any, index: int, data: bytes) -> Page:
+    """Page `index` (from 0) of a pypdfium2 document and its file's bytes.
+
+    Raises `UnreadablePdf` when the page cannot be loaded.
+    """
+    lib = pdfium.pdfium()
+    raw = lib.raw
+    page = raw.FPDF_LoadPage(document.raw, index)
+    if not page:
+        raise UnreadablePdf("damaged", f"page {index + 1} cannot be loaded")
+    textpage = raw.FPDFText_LoadPage(page)
+    try:
+        if not textpage:
+            raise UnreadablePdf("damaged", f"the text of page {index + 1} cannot be loaded")
+        frame = _frame(raw, page, pdfium.direction(lib, textpage, index + 1))
+        objects = pdfium.objects(lib, page)
+        boxes = pdfium.boxes(lib, objects, frame)
+        plumbed = pdfium.glyphless(lib, objects)
+        chars = _plumbed(data, index, frame) if plumbed else pdfium.chars(lib, textpage, frame)
+    finally:
+        if textpage:
+            raw.FPDFText_ClosePage(textpage)
+        raw.FPDF_ClosePage(page)
+    return Page(index + 1, *frame.size, chars, boxes, frame.turned)
+
+
+def _frame(raw: Any, page: Any, turned: int) -> Frame:
+    """The visible page in user space. /Rotate is not looked at: the text's own direction decides what is upright."""
+    edges = [ctypes.c_float() for _ in range(4)]
+    for get in (raw.FPDFPage_GetCropBox, raw.FPDFPage_GetMediaBox):
+        if get(page, *edges):
+            left, lower, right, upper = (edge.value for edge in edges)
+            if right - left > 1 and upper - lower > 1:
+                return Frame(left, lower, right - left, upper - lower, turned)
+    # Inherited boxes are not found by the two functions, but the page's size is.
+    width, height = raw.FPDF_GetPageWidthF(page), raw.FPDF_GetPageHeightF(page)
+    if raw.FPDFPage_GetRotation(page) % 2:
+        width, height = height, width
+    return Frame(0.0, 0.0, width, height, turned)
+
+
+def _plumbed(data: bytes, index: int, frame: Frame) -> tuple[Char, ...]:
+    """The characters as pdfplumber reads them: by the font's character collection, without needing its glyphs."""
+    if frame.turned:
+        raise UnreadablePdf("rotated", f"page {index + 1} is turned, and its font is not in the file")
+    import pdfplumber
+
+    try:
+        with pdfplumber.open(io.BytesIO(data)) as document:
+            found = document.pages[index].chars
+    except Exception as error:  # pdfminer raises whatever a broken file makes it stumble over
+        raise UnreadablePdf("damaged", f"page {index + 1}: {type(error).__name__}: {error}") from error
+    chars: list[Char] = []
+    space = NO_SPACE
+    for char in found:
+        text = char["text"]
+        if not text.strip():
+            space = REAL_SPACE
+            continue
+        x, y = frame.point(char["matrix"][4], char["matrix"][5])
+        size = char["size"]
+        step = (char["x1"] - char["x0"]) / len(text)
+        for k, letter in enumerate(text):  # a ligature is several characters in one place
+            left = x + k * step
+            font = char["fontname"] if "\ue000" <= letter <= "\uf8ff" else ""
+            chars.append(Char(letter, left, left + step, y - 0.8 * size, y + 0.2 * size, y, space, font))
+            space = NO_SPACE
+    return tuple(chars)
