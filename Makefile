@@ -12,7 +12,7 @@ DEMO_DB ?= demo.db
 export CMAKE_ARGS ?= -DLLAVA_BUILD=OFF
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-engines coverage lint format build clean
+.PHONY: demo test test-engines coverage lint types format build clean
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/twlocal run $(MODEL) --bench demo --protocol $(PROTOCOL) --db $(DEMO_DB)
@@ -32,7 +32,14 @@ coverage: $(VENV)/.installed-dev
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(MAKE) --no-print-directory types
+
+# mypy does not follow the import hook of an editable install, so backends/ is shown to it where it installs to.
+types: $(VENV)/.installed-dev
+	@rm -rf build/types && mkdir -p build/types/twlocal
+	@ln -s $(CURDIR)/twlocal/* build/types/twlocal/
+	@for root in backends prompts db; do ln -s $(CURDIR)/$$root build/types/twlocal/$$root; done
+	cd build/types && $(abspath $(BIN))/mypy --config-file $(CURDIR)/pyproject.toml
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .

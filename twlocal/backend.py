@@ -4,7 +4,8 @@ A backend is a module, found through the `twlocal.backends` entry-point group, s
 
     ISOLATE: bool      run it in a process of its own, so that its death is an error and not ours
     EXTRA: str         the extra that brings it (`pip install 'twlocal[EXTRA]'`), "" when none is needed
-    SETTINGS: frozenset[str]                 the settings that it understands
+    SETTINGS: frozenset[str]    the settings that it understands
+    ANSWERING: frozenset[str]   those of them that may change an answer, and so belong to a run's identity
     def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend
 """
 
@@ -131,6 +132,7 @@ class BackendModule(Protocol):
     ISOLATE: bool
     EXTRA: str
     SETTINGS: frozenset[str]
+    ANSWERING: frozenset[str]
 
     def open(self, model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend: ...
 

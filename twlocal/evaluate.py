@@ -80,6 +80,7 @@ def prepare(wish: plan.Wish, runs: Runs, around: Surroundings) -> Prepared:
         wish,
         model=model,
         backend=backend,
+        answering=module.ANSWERING,
         model_fingerprint=fingerprint,
         protocol=rules,
         bench={
@@ -122,29 +123,13 @@ def run(
 ) -> runner.Outcome:
     """Answer what is left of a prepared run, holding it against other processes."""
     planned = prepared.plan
-    row, _ = runs.ensure(
-        key=planned.key,
-        name=planned.name,
-        labels={
-            "model": planned.model.id,
-            "backend": planned.backend,
-            "bench": prepared.questions.name,
-            "protocol": planned.protocol.name,
-        },
-        repeats=planned.wish.repeats,
-        private=planned.wish.private,
-        wish=planned.wish.as_json(),
-        manifest=planned.manifest,
-        items=planned.rows,
-        at=around.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-    )
-    with held(database, runs, row):
+    with held(database, runs, planned.key):
         if retry_failed:
-            runs.forget_failures(row.id)
-        here = runner.Bench(
+            runs.forget_failures(planned.key)
+        here = runner.Here(
             pid=os.getpid(), host=socket.gethostname(), machine=planned.manifest["machine"], now=around.now
         )
-        return runner.run(runs, row, planned, _opener(planned), here=here, stop=stop, watcher=watcher)
+        return runner.run(runs, planned, _opener(planned), here=here, stop=stop, watcher=watcher)
 
 
 def _opener(planned: plan.Plan) -> runner.OpenBackend:

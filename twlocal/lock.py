@@ -7,33 +7,32 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from twlocal.errors import StoreBusy, StoreError
-from twlocal.runs import RunRow, Runs
+from twlocal.runs import Runs
 
 
-def _file(database: Path, run: RunRow) -> Path:
-    return database.with_name(f".{database.name}.locks") / f"{run.key[:16]}.lock"
+def _file(database: Path, key: str) -> Path:
+    return database.with_name(f".{database.name}.locks") / f"{key[:16]}.lock"
 
 
 @contextmanager
-def held(database: Path, runs: Runs, run: RunRow) -> Iterator[None]:
-    """Hold the run for the length of the block. Raises StoreBusy, naming the process that has it."""
+def held(database: Path, runs: Runs, key: str) -> Iterator[None]:
+    """Hold the run with this key for the length of the block. Raises StoreBusy, naming the process that has it."""
     from filelock import FileLock, Timeout
 
-    path = _file(database, run)
+    path = _file(database, key)
     lock = FileLock(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
     except Timeout:
-        owner = next((sitting for sitting in reversed(runs.sittings(run.id)) if sitting.ended_at is None), None)
-        who = f"process {owner.pid} on {owner.host}, since {owner.started_at[:19]} UTC" if owner else "another process"
         raise StoreBusy(
-            f"the run {run.name} is being worked on by {who}",
+            f"this run is being worked on by {_owner(runs, key)}",
             hint="wait for it, or stop it there: what it stored stays",
         ) from None
     except OSError as error:
+        reason = error.strerror or error
         raise StoreError(
-            f"cannot make the lock file {path}: {error.strerror or error}", hint="use --db with a folder you may write"
+            f"cannot make the lock file {path}: {reason}", hint="use --db with a folder you may write"
         ) from error
     try:
         yield
@@ -41,11 +40,18 @@ def held(database: Path, runs: Runs, run: RunRow) -> Iterator[None]:
         lock.release()
 
 
-def busy(database: Path, run: RunRow) -> bool:
+def _owner(runs: Runs, key: str) -> str:
+    run = runs.find(key)
+    sittings = runs.sittings(run.id) if run else []
+    owner = next((sitting for sitting in reversed(sittings) if sitting.ended_at is None), None)
+    return f"process {owner.pid} on {owner.host}, since {owner.started_at[:19]} UTC" if owner else "another process"
+
+
+def busy(database: Path, key: str) -> bool:
     """Whether some process works on the run right now."""
     from filelock import FileLock, Timeout
 
-    path = _file(database, run)
+    path = _file(database, key)
     if not path.exists():
         return False
     try:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -68,6 +68,7 @@ def make(
     *,
     model: Model,
     backend: str,
+    answering: Collection[str],
     model_fingerprint: str,
     protocol: Protocol,
     bench: Mapping[str, Any],
@@ -76,8 +77,9 @@ def make(
 ) -> Plan:
     """Plan a run over the `drawn` items. `bench` says where they came from: name, revision, fingerprint, counts.
 
-    The key covers what could change an answer: model, backend, dataset, sample, protocol, decoding and repeats. It does
-    not cover how fast it is asked (concurrency, threads) or where files lie; those are recorded with each sitting.
+    The key covers what could change an answer: model, backend, dataset, sample, protocol, decoding, repeats, and the
+    `answering` ones of the backend's settings. It does not cover how fast it is asked (concurrency, threads) or where
+    files lie; those are recorded with each sitting.
     """
     identity = {
         "model": {"id": model.id, "revision": model.revision, "fingerprint": model_fingerprint},
@@ -87,6 +89,7 @@ def make(
         "protocol": protocol.sha256,
         "decoding": asdict(protocol.decoding),
         "repeats": wish.repeats,
+        "settings": {name: value for name, value in wish.settings.items() if name in answering},
     }
     key = hashlib.sha256(json.dumps(identity, ensure_ascii=False, sort_keys=True).encode("utf-8")).hexdigest()
     manifest = {

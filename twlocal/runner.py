@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from twlocal.alarms import early_stop
-from twlocal.backend import TOO_LONG, Backend, Completion, Request
+from twlocal.backend import ENGINE_DIED, TOO_LONG, Backend, Completion, Request
 from twlocal.errors import EngineDied, RunError, StoreBusy, TwlocalError
 from twlocal.isolate import MAX_DEATHS
 from twlocal.plan import Plan, PlannedItem
@@ -63,7 +63,7 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Bench:
+class Here:
     """What a run needs from its surroundings, so that tests can give others: the clock and the name of this process."""
 
     pid: int
@@ -76,60 +76,67 @@ OpenBackend = Callable[[Mapping[str, int], Callable[[str, str], None]], Backend]
 """Opens the engine, given how often each request's key was alone in flight at a death, and whom to tell of more."""
 
 
-def run(
-    runs: Runs, row: RunRow, plan: Plan, open_backend: OpenBackend, *, here: Bench, stop: Stop, watcher: Watcher
-) -> Outcome:
-    """Answer what is left of a planned run.
+def run(runs: Runs, plan: Plan, open_backend: OpenBackend, *, here: Here, stop: Stop, watcher: Watcher) -> Outcome:
+    """Answer what is left of a plan.
 
-    The caller holds the run's lock. Raises TwlocalError where the run had to stop; what was stored stays, and the same
-    call goes on from there.
+    The caller holds the run's lock. A run is written only once its engine has opened: a wrong address or a broken file
+    leaves nothing behind. Raises TwlocalError where the run had to stop; what was stored stays, and the same call goes
+    on from there.
     """
-    done = runs.done(row.id)
-    deaths = runs.deaths(row.id)
+    begun = runs.find(plan.key)
+    done = runs.done(begun.id) if begun else set()
+    deaths = runs.deaths(begun.id) if begun else {}
     pending = [
         key
-        for key in ((item.no, repeat) for repeat in range(row.repeats) for item in plan.rows)
+        for key in ((item.no, repeat) for repeat in range(plan.wish.repeats) for item in plan.rows)
         if key not in done and deaths.get(key, 0) < MAX_DEATHS
     ]
-    watcher.started(row, len(done), row.planned)
     started = time.monotonic()
-    if pending:
-        _Sitting(runs, row, plan, here, stop, watcher).work(pending, deaths, open_backend)
-    after = runs.get(key=row.key)
+    if begun is None or pending:
+        sitting = _Sitting(runs, plan, here, stop, watcher)
+        row = sitting.open(open_backend, deaths)
+        watcher.started(row, len(done), row.planned)
+        sitting.work(pending)
+    else:
+        watcher.started(begun, len(done), begun.planned)
+    after = runs.get(key=plan.key)
     if after.complete and after.completed_at is None:
-        runs.mark_complete(row.id, at=_stamp(here.now()))
-        after = runs.get(key=row.key)
+        runs.mark_complete(after.id, at=_stamp(here.now()))
+        after = runs.get(key=plan.key)
     state = "complete" if after.complete else "interrupted" if stop.requested.is_set() else "incomplete"
     return Outcome(state, after, len(pending), time.monotonic() - started)
 
 
 class _Sitting:
-    def __init__(self, runs: Runs, row: RunRow, plan: Plan, here: Bench, stop: Stop, watcher: Watcher) -> None:
-        self._runs, self._row, self._plan = runs, row, plan
+    def __init__(self, runs: Runs, plan: Plan, here: Here, stop: Stop, watcher: Watcher) -> None:
+        self._runs, self._plan = runs, plan
         self._here, self._stop, self._watcher = here, stop, watcher
         self._queue: queue.SimpleQueue[Completion | BaseException | None] = queue.SimpleQueue()
         self._orders: dict[Key, str] = {}
-        self._deaths: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
         self._answers = 0
         self._failed_in_a_row: list[Completion] = []
         self._first: list[Record] = []
 
-    def work(self, pending: list[Key], deaths: Mapping[Key, int], open_backend: OpenBackend) -> None:
+    def open(self, open_backend: OpenBackend, deaths: Mapping[Key, int]) -> RunRow:
+        """Open the engine, then write the plan if it is new, then the sitting."""
         prior = {_name(key): count for key, count in deaths.items()}
-        backend = open_backend(
-            prior, lambda key, error: self._queue.put(Completion(key=key, error_kind="engine_died", error=error))
-        )
-        sitting = self._runs.begin_sitting(
-            self._row.id,
-            backend.describe(),
-            self._here.machine,
-            pid=self._here.pid,
-            host=self._here.host,
-            at=self._now(),
-        )
+        self._backend = open_backend(prior, self._died)
+        try:
+            self._row = self._runs.ensure(self._plan, at=self._now())
+            here = self._here
+            self._id = self._runs.begin_sitting(
+                self._row.id, self._backend.describe(), here.machine, pid=here.pid, host=here.host, at=self._now()
+            )
+        except BaseException:
+            self._backend.close()
+            raise
+        return self._row
+
+    def work(self, pending: list[Key]) -> None:
+        """Ask and store; however it ends, the sitting's end is written."""
         outcome, note = "failed", ""
         try:
-            self._pump(backend, pending, sitting)
+            self._pump(pending)
             outcome = "interrupted" if self._stop.requested.is_set() else "ended"
         except TwlocalError as error:
             outcome, note = "stopped", error.message
@@ -138,27 +145,30 @@ class _Sitting:
             outcome = "interrupted"
             raise
         finally:
-            backend.close()
-            self._end(sitting, outcome, note, backend)
+            self._backend.close()
+            self._end(outcome, note)
 
-    def _end(self, sitting: int, outcome: str, note: str, backend: Backend) -> None:
+    def _end(self, outcome: str, note: str) -> None:
         try:
-            self._runs.end_sitting(sitting, outcome, note, backend.describe(), at=self._now())
+            self._runs.end_sitting(self._id, outcome, note, self._backend.describe(), at=self._now())
         except TwlocalError as error:
             # What stopped the run (a full disk, say) may stop this line too; the answers matter more.
             self._watcher.note(f"the end of this sitting could not be written: {error.message}")
 
+    def _died(self, key: str, error: str) -> None:
+        self._queue.put(Completion(key=key, error_kind=ENGINE_DIED, error=error))
+
     # -- the engine's thread --------------------------------------------------------------------------------------
 
-    def _pump(self, backend: Backend, pending: list[Key], sitting: int) -> None:
-        engine = threading.Thread(target=self._ask, args=(backend, pending), name="twlocal-engine", daemon=True)
+    def _pump(self, pending: list[Key]) -> None:
+        engine = threading.Thread(target=self._ask, args=(pending,), name="twlocal-engine", daemon=True)
         engine.start()
-        self._write(sitting, backend)
+        self._write()
         engine.join(timeout=1)
 
-    def _ask(self, backend: Backend, pending: list[Key]) -> None:
+    def _ask(self, pending: list[Key]) -> None:
         try:
-            for completion in backend.generate(self._requests(pending)):
+            for completion in self._backend.generate(self._requests(pending)):
                 self._queue.put(completion)
         except BaseException as error:
             self._queue.put(error)
@@ -178,12 +188,12 @@ class _Sitting:
 
     # -- this thread: the writer ----------------------------------------------------------------------------------
 
-    def _write(self, sitting: int, backend: Backend) -> None:
+    def _write(self) -> None:
         deadline: float | None = None
         while True:
             batch, ending = self._gather()
             if batch:
-                self._store(sitting, batch)
+                self._store(batch)
                 self._judge()
             if isinstance(ending, TwlocalError):
                 raise ending
@@ -196,7 +206,7 @@ class _Sitting:
             if self._stop.requested.is_set():
                 deadline = deadline or time.monotonic() + GRACE_SECONDS
                 if time.monotonic() > deadline:
-                    backend.close()
+                    self._backend.close()
                     return
 
     def _gather(self) -> tuple[list[Completion], object]:
@@ -216,13 +226,13 @@ class _Sitting:
         except queue.Empty:
             return batch, None
 
-    def _store(self, sitting: int, batch: list[Completion]) -> None:
+    def _store(self, batch: list[Completion]) -> None:
         at = self._now()
         answered = []
         for completion in batch:
             no, repeat = _key(completion.key)
             answered.append(Answered(no, repeat, self._orders[no, repeat], completion, at))
-        self._commit(sitting, answered)
+        self._commit(answered)
         records, failures = [], []
         for row in answered:
             if row.completion.error_kind:
@@ -236,11 +246,11 @@ class _Sitting:
             self._first.extend(records)
         self._watcher.stored(records, failures)
 
-    def _commit(self, sitting: int, answered: list[Answered]) -> None:
+    def _commit(self, answered: list[Answered]) -> None:
         patience = time.monotonic() + _LOCK_PATIENCE
         while True:
             try:
-                return self._runs.add(self._row.id, sitting, answered)
+                return self._runs.add(self._row.id, self._id, answered)
             except StoreBusy as error:
                 if time.monotonic() > patience or self._stop.requested.is_set():
                     raise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from twlocal.backend import ENGINE_DIED, EngineInfo
 from twlocal.errors import StoreFull, UsageError
-from twlocal.plan import PlannedItem
+from twlocal.plan import Plan
 from twlocal.record import Record
 from twlocal.responses import (
     INSERT_FAILURE,
@@ -90,58 +90,30 @@ class Runs:
 
     # -- planning -----------------------------------------------------------------------------------------------
 
-    def ensure(
-        self,
-        *,
-        key: str,
-        name: str,
-        labels: Mapping[str, str],
-        repeats: int,
-        private: bool,
-        wish: Mapping[str, Any],
-        manifest: Mapping[str, Any],
-        items: Sequence[PlannedItem],
-        at: str,
-    ) -> tuple[RunRow, bool]:
-        """The run with this key, planned now if it is new (then the second value is True), in one transaction."""
+    def ensure(self, plan: Plan, *, at: str) -> RunRow:
+        """The run of this plan, written now if it is new, in one transaction."""
         with translated(self._path), self._db.atomic():
             self._db.conn.execute("UPDATE runs SET id=id WHERE 0")  # takes the write lock before looking
-            found = self._db.conn.execute("SELECT id FROM runs WHERE key=?", [key]).fetchone()
-            if not found:
-                self._plan(key, name, labels, repeats, private, wish, manifest, items, at)
-        return self.get(key=key), not found
+            if not self._db.conn.execute("SELECT 1 FROM runs WHERE key=?", [plan.key]).fetchone():
+                self._write_plan(plan, at)
+        return self.get(key=plan.key)
 
-    def _plan(
-        self,
-        key: str,
-        name: str,
-        labels: Mapping[str, str],
-        repeats: int,
-        private: bool,
-        wish: Mapping[str, Any],
-        manifest: Mapping[str, Any],
-        items: Sequence[PlannedItem],
-        at: str,
-    ) -> None:
-        run_id = (
-            self._db.table("runs")
-            .insert(
-                {
-                    "key": key,
-                    "name": self._free_name(name),
-                    "model": labels["model"],
-                    "backend": labels["backend"],
-                    "bench": labels["bench"],
-                    "protocol": labels["protocol"],
-                    "repeats": repeats,
-                    "private": int(private),
-                    "wish": _json(wish),
-                    "manifest": _json(manifest),
-                    "created_at": at,
-                }
-            )
-            .last_pk
-        )
+    def _write_plan(self, plan: Plan, at: str) -> None:
+        private = plan.wish.private
+        row = {
+            "key": plan.key,
+            "name": self._free_name(plan.name),
+            "model": plan.model.id,
+            "backend": plan.backend,
+            "bench": plan.manifest["bench"]["name"],
+            "protocol": plan.protocol.name,
+            "repeats": plan.wish.repeats,
+            "private": int(private),
+            "wish": _json(plan.wish.as_json()),
+            "manifest": _json(plan.manifest),
+            "created_at": at,
+        }
+        run_id = self._db.table("runs").insert(row).last_pk
         # executemany, not insert_all: 250,000 rows, and the same words may already be there from another run.
         self._db.conn.executemany(
             "INSERT INTO items VALUES (?,?,?,?,?,?,?) ON CONFLICT(content_hash) DO UPDATE SET "
@@ -149,18 +121,18 @@ class Runs:
             "WHERE items.question IS NULL",
             (
                 (
-                    row.item.content_hash,
-                    row.item.stem_hash,
-                    *((None,) * 5 if private else (row.item.question, *row.item.options)),
+                    planned.item.content_hash,
+                    planned.item.stem_hash,
+                    *((None,) * 5 if private else (planned.item.question, *planned.item.options)),
                 )
-                for row in items
+                for planned in plan.rows
             ),
         )
         self._db.conn.executemany(
             "INSERT INTO run_items VALUES (?,?,?,?,?,?,?)",
             (
                 (run_id, row.no, row.item.content_hash, row.item.subject, row.occurrence, row.item.id, row.item.answer)
-                for row in items
+                for row in plan.rows
             ),
         )
 
@@ -191,10 +163,10 @@ class Runs:
             )
             return {(no, repeat): count for no, repeat, count in rows}
 
-    def forget_failures(self, run_id: int) -> None:
+    def forget_failures(self, key: str) -> None:
         """Let rows that killed their engine be tried again."""
         with translated(self._path), self._db.atomic():
-            self._db.conn.execute("DELETE FROM failures WHERE run_id=?", [run_id])
+            self._db.conn.execute("DELETE FROM failures WHERE run_id IN (SELECT id FROM runs WHERE key=?)", [key])
 
     def begin_sitting(
         self, run_id: int, info: EngineInfo, machine: Mapping[str, Any], *, pid: int, host: str, at: str
@@ -266,6 +238,11 @@ class Runs:
                 f"{name!r} may be any of {', '.join(row.name for row in rows[:6])}", hint="give more of the name"
             )
         return rows[0]
+
+    def find(self, key: str) -> RunRow | None:
+        """The run with this key, if it was begun."""
+        rows = self._select("WHERE r.key=?", [key], True)
+        return rows[0] if rows else None
 
     def all(self) -> list[RunRow]:
         """Every run, oldest first, without manifests."""

@@ -25,6 +25,7 @@ from twlocal.backends.http.settings import NAMES
 ISOLATE = False
 EXTRA = ""
 SETTINGS = NAMES
+ANSWERING = frozenset({"extra_body", "seed"})
 
 
 def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend:

@@ -1,6 +1,6 @@
 """The many wordings in which servers say that a prompt is too long, a budget too large, or a text filtered. Pure.
 
-Each wording was taken from a server's source or documentation; the name beside it says whose.
+The name beside a wording says which server is known for it; tests hold whole messages of each kind.
 """
 
 from __future__ import annotations

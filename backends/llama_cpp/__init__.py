@@ -21,10 +21,12 @@ from typing import Any
 from twlocal.backend import Backend, Decoding
 from twlocal.backends.llama_cpp.settings import EXTRA, NAMES
 
-__all__ = ["EXTRA", "ISOLATE", "SETTINGS", "open"]
+__all__ = ["ANSWERING", "EXTRA", "ISOLATE", "SETTINGS", "open"]
 
 ISOLATE = True
 SETTINGS = NAMES
+# How the prompt is written and how chance falls; slots and threads change low bits, and are recorded by the sitting.
+ANSWERING = frozenset({"chat_template", "seed", "template_day", "template_variables"})
 
 
 def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend:

@@ -21,6 +21,8 @@ ISOLATE = False
 EXTRA = ""
 SETTINGS = frozenset({"delay", "die_on", "deaths", "log", "fail_on", "say", "refuse_after", "hold", "ahead"})
 
+ANSWERING = frozenset({"say"})
+
 
 class Scripted:
     def __init__(self, model: str, decoding: Decoding, settings: Mapping[str, Any]) -> None:

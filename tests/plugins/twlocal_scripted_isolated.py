@@ -1,7 +1,7 @@
 """The scripted backend in a process of its own."""
 
-from twlocal_scripted import EXTRA, SETTINGS, Scripted, open
+from twlocal_scripted import ANSWERING, EXTRA, SETTINGS, Scripted, open
 
 ISOLATE = True
 
-__all__ = ["EXTRA", "ISOLATE", "SETTINGS", "Scripted", "open"]
+__all__ = ["ANSWERING", "EXTRA", "ISOLATE", "SETTINGS", "Scripted", "open"]

@@ -9,6 +9,7 @@ from twlocal.backend import Decoding
 ISOLATE = True
 EXTRA = ""
 SETTINGS: frozenset[str] = frozenset()
+ANSWERING: frozenset[str] = frozenset()
 
 
 def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> NoReturn:

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from twlocal import protocol
 from twlocal.backend import Completion, EngineInfo
 from twlocal.errors import StoreFull, UsageError
 from twlocal.item import Item
-from twlocal.plan import plan_order
+from twlocal.models import Model
+from twlocal.plan import Plan, Wish, plan_order
 from twlocal.responses import Answered
 from twlocal.runs import RunRow, Runs
 from twlocal.store import open_store
@@ -33,19 +35,21 @@ def _items(count: int) -> list[Item]:
     ]
 
 
-def _plan(runs: Runs, *, key: str = "k" * 64, name: str = "m-demo-kkkkkk", count: int = 20, **more: Any) -> RunRow:
-    row, _ = runs.ensure(
+def _planned(*, key: str = "k" * 64, name: str = "m-demo-kkkkkk", count: int = 20, **more: Any) -> Plan:
+    return Plan(
         key=key,
         name=name,
-        labels={"model": "m", "backend": "scripted", "bench": "demo", "protocol": "box"},
-        repeats=more.get("repeats", 1),
-        private=more.get("private", False),
-        wish={},
-        manifest={},
-        items=plan_order(more.get("items", _items(count))),
-        at=AT,
+        wish=Wish("m.gguf", "demo", "box", private=more.get("private", False)),
+        model=Model("m", "m.gguf", "scripted"),
+        backend="scripted",
+        protocol=protocol.load("box"),
+        rows=tuple(plan_order(more.get("items", _items(count)))),
+        manifest={"bench": {"name": "demo"}},
     )
-    return row
+
+
+def _plan(runs: Runs, **what: Any) -> RunRow:
+    return runs.ensure(_planned(**what), at=AT)
 
 
 def _sit(runs: Runs, row: RunRow) -> int:

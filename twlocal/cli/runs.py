@@ -21,7 +21,7 @@ def runs(as_json: bool, database: Path) -> None:
 
     with opened(database, create=False) as store:
         rows = store.all()
-        states = [_state(row.complete, row.failed, busy(database, row)) for row in rows]
+        states = [_state(row.complete, row.failed, busy(database, row.key)) for row in rows]
     if as_json:
         fields = (
             "name",
