@@ -68,14 +68,17 @@ def wants_color(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def width(stream: TextIO) -> int:
-    """Columns of the terminal, 80 where there is none. At most 120: longer lines are hard to read."""
-    if not stream.isatty():
-        return 80
+def columns(stream: TextIO) -> int | None:
+    """Columns of the terminal behind a stream; None where there is none, or where it does not say."""
     try:
-        return min(os.get_terminal_size(stream.fileno()).columns, 120)
+        return (os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0) or None
     except OSError:
-        return 80
+        return None
+
+
+def width(stream: TextIO) -> int:
+    """Columns that a report may fill: at most 120, for longer lines are hard to read, and 80 where nobody says."""
+    return min(columns(stream) or 80, 120)
 
 
 def out(text: str) -> None:

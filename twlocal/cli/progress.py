@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Never, TextIO
 
+from twlocal.cli.common import columns
 from twlocal.score import Running
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Bar(Progress):
         if done < total:
             # ASCII where the console cannot draw blocks; smoothing low, for items differ a lot in length.
             ascii_only = (self._stream.encoding or "").lower().replace("-", "") not in ("utf8", "utf16")
+            known = columns(self._stream) is not None  # a terminal that does not say gives a bar of no width
             self._bar = tqdm(
                 total=total,
                 initial=done,
@@ -87,7 +89,8 @@ class Bar(Progress):
                 file=self._stream,
                 ascii=ascii_only,
                 smoothing=0.05,
-                dynamic_ncols=True,
+                dynamic_ncols=known,
+                ncols=None if known else 80,
             )
 
     def note(self, message: str) -> None:

@@ -1,0 +1,243 @@
+"""The commands around a run: what they print, how they fail, and what they leave alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Call = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def base(model_file: Path, questions: Path) -> list[str]:
+    return ["run", str(model_file), "--bench", str(questions), "--backend", "scripted", "--lang", "en"]
+
+
+def _name(twlocal: Call) -> str:
+    return str(json.loads(twlocal("runs", "--json").stdout)[-1]["name"])
+
+
+def test_help_names_every_command_without_importing_any(twlocal: Call) -> None:
+    done = twlocal("--help")
+    assert done.returncode == 0
+    for name in ("run", "resume", "runs", "report", "show", "export", "sample", "protocols"):
+        assert name in done.stdout
+        assert twlocal(name, "--help").returncode == 0
+    slow = "aiohttp|sqlite_utils|pyarrow|numpy|jinja2|llama_cpp|huggingface_hub|tqdm"
+    probe = (
+        "import sys, re\nfrom twlocal.__main__ import main\nsys.argv=['twlocal','--help']\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        f"print('IMPORTED', [m for m in sys.modules if re.fullmatch(r'{slow}', m)])"
+    )
+    seen = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, encoding="utf-8", check=True)
+    assert "IMPORTED []" in seen.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["run", "absent.gguf"], 2, "there is no file absent.gguf"),
+        (["run", "{model}", "--bench", "absent.csv"], 2, "absent.csv"),
+        (["run", "{model}", "--protocol", "bxo"], 2, "no protocol named 'bxo'"),
+        (["run", "{model}", "--backend", "mxl"], 2, "no backend named 'mxl'"),
+        (["run", "{model}", "--backend", "scripted", "--slots", "0"], 2, "--slots"),
+        (["run", "{model}", "--backend", "scripted", "--slots", "2"], 2, "has no setting 'slots'"),
+        (["run", "{model}", "--backend", "scripted", "--sample", "few"], 2, "'few'"),
+        (["run", "{model}", "--backend", "scripted", "--set", "delay"], 2, "NAME=VALUE"),
+        (["run", "{model}", "--backend", "scripted", "--repeats", "0"], 2, "--repeats"),
+        (["report"], 1, "no database"),
+        (["report", "--db", "{model}"], 1, "not a SQLite database"),
+        (["protocols", "bxo"], 2, "bxo"),
+        (["frobnicate"], 2, "frobnicate"),
+    ],
+)
+def test_a_wrong_call_is_one_message_and_a_code(
+    twlocal: Call, model_file: Path, words: list[str], code: int, says: str
+) -> None:
+    done = twlocal(*[word.format(model=model_file) for word in words])
+    assert done.returncode == code
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_debug_shows_the_traceback_wherever_it_stands(twlocal: Call) -> None:
+    for words in (["--debug", "report"], ["report", "--debug"]):
+        done = twlocal(*words)
+        assert "Traceback" in done.stderr
+        assert done.returncode == 1
+
+
+def test_a_wrong_call_leaves_no_run_behind(twlocal: Call, base: list[str]) -> None:
+    assert twlocal(*base, "--set", "refuse_after=0").returncode == 1
+    stillborn = [word.replace("scripted", "scripted_stillborn") if word == "scripted" else word for word in base]
+    assert twlocal(*stillborn, "--max-tokens", "7").returncode == 1
+    listed = json.loads(twlocal("runs", "--json").stdout)
+    assert [run["answered"] for run in listed] == [0], "what never opened is no run"
+
+
+def test_reports_in_both_languages_and_as_json(twlocal: Call, base: list[str]) -> None:
+    twlocal(*base)
+    english, chinese = twlocal("report", "--lang", "en"), twlocal("report", "--lang", "zh-TW", "--by", "subject")
+    assert "95% CI" in english.stdout
+    assert "信賴區間" in chinese.stdout
+    assert "民法" in chinese.stdout
+    report = json.loads(twlocal("report", "--json").stdout)
+    assert report["score"]["n"] == 40
+    assert report["score"]["interval"][0] < report["score"]["accuracy"] < report["score"]["interval"][1]
+    assert report["protocol"]["name"] == "box"
+
+
+def test_the_locale_chooses_the_language(twlocal: Call, base: list[str]) -> None:
+    twlocal(*base)
+    assert "信賴區間" in twlocal("report", env={"LC_ALL": "", "LANG": "zh_TW.UTF-8"}).stdout
+    assert "95% CI" in twlocal("report", env={"LC_ALL": "", "LANG": "de_DE.UTF-8"}).stdout
+
+
+def test_another_reader_reads_the_same_responses(twlocal: Call, base: list[str]) -> None:
+    twlocal(*base)
+    strict = json.loads(twlocal("report", "--json").stdout)
+    lenient = json.loads(twlocal("report", "--json", "--reader", "lenient").stdout)
+    assert lenient["score"]["parsed"] > strict["score"]["parsed"]
+    assert lenient["score"]["n"] == strict["score"]["n"]
+    unknown = twlocal("report", "--reader", "psychic")
+    assert unknown.returncode == 2
+    assert "lenient" in unknown.stderr
+
+
+def test_show_tells_prompt_response_readings_and_why(twlocal: Call, base: list[str]) -> None:
+    twlocal(*base)
+    shown = twlocal("show", _name(twlocal), "q3")
+    assert shown.returncode == 0, shown.stderr
+    assert "第3題：下列何者正確？" in shown.stdout
+    assert "options shown in the order" in shown.stdout
+    assert "twinkle_box" in shown.stdout
+    whole = twlocal("show", _name(twlocal), "q3", "--prompt")
+    assert "你是一位專業的測驗作答助理" in whole.stdout
+    assert "你是一位專業的測驗作答助理" not in shown.stdout
+    view = json.loads(twlocal("show", _name(twlocal), "q3", "--json").stdout)
+    (answer,) = view["answers"]
+    assert sorted(answer["order"]) == list("ABCD")
+    assert answer["key_shown"] == "ABCD"[answer["order"].index(view["answer"])]
+
+
+def test_show_tells_of_failures_and_of_what_is_not_answered(twlocal: Call, base: list[str]) -> None:
+    twlocal(*base, "--set", "fail_on=第7題")
+    shown = twlocal("show", _name(twlocal), "q7")
+    assert "no answer (server" in shown.stdout
+
+
+def test_exports_agree_in_every_format(twlocal: Call, base: list[str], tmp_path: Path) -> None:
+    import pyarrow.parquet as parquet
+
+    twlocal(*base)
+    name = _name(twlocal)
+    lines = [json.loads(line) for line in twlocal("export", name).stdout.splitlines()]
+    table = list(csv.DictReader(io.StringIO(twlocal("export", name, "--format", "csv").stdout)))
+    assert twlocal("export", name, "-o", "out.parquet").returncode == 0
+    rows = parquet.read_table(tmp_path / "out.parquet").to_pylist()
+    assert lines == rows
+    assert len(table) == len(lines) == 40
+    for line, cells in zip(lines, table, strict=True):
+        assert {key: "" if value is None else str(value) for key, value in line.items()} == cells
+    assert "question" not in lines[0]
+    assert "latency" not in lines[0]
+    more = json.loads(twlocal("export", name, "--words", "--timings").stdout.splitlines()[0])
+    assert more["question"].endswith("下列何者正確？")
+    assert more["engine"] == "scripted"
+    assert more["attempt"] == 1
+
+
+def test_parquet_needs_a_file_and_a_folder_must_be_there(twlocal: Call, base: list[str]) -> None:
+    twlocal(*base)
+    refused = twlocal("export", _name(twlocal), "--format", "parquet")
+    assert refused.returncode == 2
+    assert "-o FILE.parquet" in refused.stderr
+    nowhere = twlocal("export", _name(twlocal), "-o", "absent/out.csv")
+    assert nowhere.returncode != 0
+    assert "absent" in nowhere.stderr
+    assert "fault of twlocal" not in nowhere.stderr
+
+
+def test_a_sample_manifest_comes_back_through_ids(twlocal: Call, base: list[str], questions: Path) -> None:
+    assert twlocal("sample", questions, "--k", "4", "--out", "ids.json").returncode == 0
+    done = twlocal(*base, "--ids", "ids.json", "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert {subject["subject"]: subject["n"] for subject in report["subjects"]} == {"民法": 4, "刑法": 4, "會計": 4}
+    drawn = json.loads(twlocal(*base, "--sample", "4", "--json").stdout)
+    assert drawn["run"] == report["run"], "the same rows are the same run, however they were named"
+    both = twlocal(*base, "--ids", "ids.json", "--sample", "4")
+    assert both.returncode == 2
+
+
+def test_json_goes_alone_to_standard_output(twlocal: Call, base: list[str]) -> None:
+    done = twlocal(*base, "--json")
+    assert json.loads(done.stdout)["complete"] is True
+    assert "40 to answer" in done.stderr
+    quiet = twlocal(*base, "--json", "--quiet", "--max-tokens", "8")
+    assert quiet.stderr == ""
+
+
+@pytest.mark.parametrize("encoding", ["cp950", "ascii", "utf-8"])
+def test_consoles_of_other_encodings(twlocal: Call, base: list[str], encoding: str) -> None:
+    done = (
+        twlocal(*base, "--lang", "zh-TW", env={"PYTHONIOENCODING": encoding, "LC_ALL": "C.UTF-8"})
+        if encoding == "utf-8"
+        else None
+    )
+    if done is None:
+        environment = {
+            **os.environ,
+            "PYTHONIOENCODING": encoding,
+            "PYTHONPATH": str(Path(__file__).parents[2] / "plugins"),
+        }
+        raw = subprocess.run(
+            [sys.executable, "-m", "twlocal", *base, "--lang", "zh-TW", "--db", base[1] + ".db"],
+            env=environment,
+            capture_output=True,
+            check=False,
+        )
+        assert raw.returncode == 0, raw.stderr
+        raw.stdout.decode(encoding)
+        assert b"Traceback" not in raw.stderr
+        return
+    assert done.returncode == 0
+    assert "信賴區間" in done.stdout
+
+
+def test_a_terminal_gets_a_bar_and_no_color_is_honoured(base: list[str], tmp_path: Path) -> None:
+    plugins = str(Path(__file__).parents[2] / "plugins")
+    for no_color in ("", "1"):
+        parent, child = pty.openpty()
+        environment = {**os.environ, "PYTHONPATH": plugins, "TERM": "xterm", "NO_COLOR": no_color, "LC_ALL": "C.UTF-8"}
+        words = [*base, "--db", str(tmp_path / f"bar{no_color}.db"), "--set", "delay=0.01", "--set", "fail_on=第3題"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "twlocal", *words], stdout=child, stderr=child, env=environment, cwd=tmp_path
+        )
+        os.close(child)
+        seen = b""
+        while True:
+            try:
+                block = os.read(parent, 65536)
+            except OSError:
+                break
+            if not block:
+                break
+            seen += block
+        process.wait()
+        os.close(parent)
+        text = seen.decode("utf-8", "replace")
+        assert "39/40" in text
+        assert "acc " in text
+        assert "\r" in text
+        assert ("\x1b[1m" in text) is (no_color == "")
