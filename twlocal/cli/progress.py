@@ -81,7 +81,7 @@ class Bar(Progress):
         if done < total:
             # ASCII where the console cannot draw blocks; smoothing low, for items differ a lot in length.
             ascii_only = (self._stream.encoding or "").lower().replace("-", "") not in ("utf8", "utf16")
-            known = columns(self._stream) is not None  # a terminal that does not say gives a bar of no width
+            known = columns(self._stream) is not None  # a terminal that does not say would get no bar at all
             self._bar = tqdm(
                 total=total,
                 initial=done,
@@ -91,6 +91,7 @@ class Bar(Progress):
                 smoothing=0.05,
                 dynamic_ncols=known,
                 ncols=None if known else 80,
+                nrows=None if known else 24,
             )
 
     def note(self, message: str) -> None:
