@@ -58,7 +58,7 @@ class Progress:
             self.note(f"no answer for item {failure.key.partition('.')[0]}: {failure.error}")
 
     def _show(self, more: int) -> None:
-        raise NotImplementedError
+        """Tell of `more` answers stored; a quiet run tells nothing."""
 
     def _rates(self) -> str:
         if not self._running.n:
@@ -132,9 +132,6 @@ class Silent(Progress):
     """Nothing but notes that matter: failures and waits."""
 
     def started(self, run: RunRow, done: int, total: int) -> None:
-        return
-
-    def _show(self, more: int) -> None:
         return
 
 
