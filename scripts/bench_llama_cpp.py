@@ -3,7 +3,8 @@
     python scripts/bench_llama_cpp.py [--model FILE.gguf] [--items 32] [--slots 1 8 16] [--rounds 2]
 
 Measured is the time from the first request to the last answer, the model being loaded; of several rounds, which take
-turns, the best counts. On a busy machine compare the processor time, with one thread. Texts differ a little between slot counts, so tokens a second are shown beside items a second.
+turns, the best counts. On a busy machine compare the processor time, with one thread: several spin while they wait.
+Texts differ a little between slot counts, so tokens a second are shown beside items a second.
 """
 
 from __future__ import annotations
