@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from twlocal.errors import UsageError
 from twlocal.item import LABELS, source_letter
-from twlocal.judge import judge
+from twlocal.judge import Judged, judge
 from twlocal.record import Record
 from twlocal.runs import RunRow, Runs
 
@@ -32,7 +32,7 @@ def rows(
     """One dictionary a response. `words` adds question and options, where the run kept them."""
     times = runs.timings(run.id) if timings else None
     for record in runs.records(run.id):
-        row = _row(record, reader)
+        row = as_row(record, judge(record, reader))
         if words:
             kept = runs.words(record.content_hash)
             row |= (
@@ -46,8 +46,8 @@ def rows(
         yield row
 
 
-def _row(record: Record, reader: str) -> dict[str, Any]:
-    judged = judge(record, reader)
+def as_row(record: Record, judged: Judged) -> dict[str, Any]:
+    """A judged record as a row without times or words. Pure."""
     return {
         "no": record.no,
         "repeat": record.repeat,

@@ -19,8 +19,16 @@ _COMMANDS = {
     "report": ("twlocal.cli.report:report", "Score a run again from its stored responses."),
     "show": ("twlocal.cli.show:show", "One item of a run: prompt, response, how it was read, and why."),
     "export": ("twlocal.cli.export:export", "Write a run's responses and readings as JSONL, CSV or Parquet."),
+    "bundle": ("twlocal.cli.bundle:bundle", "Write finished runs as a bundle to send: checked, with provenance."),
+    "verify": ("twlocal.cli.verify:verify", "Check somebody's bundle: every number is made again and compared."),
+    "import": ("twlocal.cli.import_:import_", "Read back bundles, public runners' results and Twinkle Eval's files."),
     "sample": ("twlocal.cli.sample:sample", "Draw the deterministic sample of a benchmark, as a manifest for --ids."),
     "protocols": ("twlocal.cli.protocols:protocols", "List the protocols, or show one in full."),
+    "route": ("twlocal.cli.route:route", "Say which engine would run a model here or on another machine, and why."),
+    "doctor": (
+        "twlocal.cli.doctor:doctor",
+        "Look at this machine before a run: hardware, drivers, disk, token, models.",
+    ),
 }
 
 

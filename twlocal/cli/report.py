@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from twlocal.cli.common import db_option, json_option, lang_option, language, opened, out, wants_color, width
+from twlocal.cli.common import db_option, json_option, lang_option, language, note, out, wants_color, width
 
 if TYPE_CHECKING:
+    from twlocal.bundle.stored import Imported, Stored
     from twlocal.runs import RunRow, Runs
 
 
@@ -23,8 +24,35 @@ if TYPE_CHECKING:
 @db_option
 def report(name: str | None, **options: Any) -> None:
     """Score RUN (the newest, when none is named) from its stored responses. Nothing is asked again."""
-    with opened(options["database"], create=False) as runs:
-        show_report(runs, runs.get(name), options)
+    from twlocal.bundle.stored import opened
+
+    with opened(options["database"], create=False, warn=note) as (runs, stored):
+        # A run's name goes first: an imported result never has one that is taken.
+        result = stored.result(name) if name and not any(row.name == name for row in runs.all()) else None
+        if result is not None:
+            _show_imported(stored, result, options)
+        else:
+            show_report(runs, runs.get(name), options)
+
+
+def _show_imported(stored: Stored, result: Imported, options: Mapping[str, Any]) -> None:
+    import json
+
+    from twlocal.bundle.known import as_dict, known
+    from twlocal.bundle.terminal import render
+    from twlocal.errors import UsageError
+
+    if options["reader"]:
+        raise UsageError(
+            f"{result.name} was imported without responses that could be read again",
+            hint="leave --reader out; a bundle made with --full can be read again",
+        )
+    found = known(result, stored.rows(result.id))
+    if options["as_json"]:
+        out(json.dumps(as_dict(found), ensure_ascii=False, indent=1))
+        return
+    lang, by_subject = language(options["lang"]), options["by"] == "subject"
+    out(render(found, width(sys.stdout), by_subject=by_subject, lang=lang, encoding=sys.stdout.encoding))
 
 
 def show_report(runs: Runs, run: RunRow, options: Mapping[str, Any]) -> None:

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from twlocal.cli.common import db_option, json_option, opened, out
+from twlocal.cli.common import db_option, json_option, note, out
 
 
 @click.command()
 @json_option
 @db_option
 def runs(as_json: bool, database: Path) -> None:
-    """List the runs in the database, oldest first: what was asked of which model, and how far it came."""
+    """List the runs in the database, oldest first: what was asked of which model, and how far it came.
+
+    Below them the imported results; `state` says what was imported, and what it is marked with.
+    """
     import json
 
+    from twlocal.bundle.stored import opened
     from twlocal.lock import busy
     from twlocal.report.table import table
 
-    with opened(database, create=False) as store:
+    with opened(database, create=False, warn=note) as (store, stored):
         rows = store.all()
-        states = [_state(row.complete, row.failed, busy(database, row.key)) for row in rows]
+        imported, results = stored.imported_runs(), stored.results()
+        states = [
+            _state(row.complete, row.failed, busy(database, row.key))
+            + (f", {_imported(imported[row.id])}" if row.id in imported else "")
+            for row in rows
+        ]
     if as_json:
         fields = (
             "name",
@@ -37,12 +47,18 @@ def runs(as_json: bool, database: Path) -> None:
             "failed",
         )
         listed = [
-            {field: getattr(row, field) for field in fields} | {"state": state}
+            {field: getattr(row, field) for field in fields} | {"state": state, "imported": row.id in imported}
             for row, state in zip(rows, states, strict=True)
+        ]
+        listed += [
+            dict.fromkeys(fields)
+            | {"name": one.name, "model": one.model, "bench": one.bench, "protocol": one.protocol, "answered": one.n}
+            | {"state": "imported", "imported": True, "kind": one.kind, "marks": list(one.marks)}
+            for one in results
         ]
         out(json.dumps(listed, ensure_ascii=False, indent=1))
         return
-    if not rows:
+    if not rows and not results:
         out("no run yet: twlocal run MODEL --bench demo")
         return
     cells = [
@@ -57,8 +73,13 @@ def runs(as_json: bool, database: Path) -> None:
         ]
         for row, state in zip(rows, states, strict=True)
     ]
+    cells += [[one.name, one.model, one.bench, one.protocol, f"{one.n}", _imported(one.marks), "-"] for one in results]
     header = ["run", "model", "bench", "protocol", "answered", "state", "begun (UTC)"]
     out("\n".join(line.rstrip() for line in table(cells, header, align="llllr")))
+
+
+def _imported(marks: Sequence[str]) -> str:
+    return ", ".join(["imported", *marks])
 
 
 def _state(complete: bool, failed: int, busy: bool) -> str:

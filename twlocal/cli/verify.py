@@ -1,0 +1,110 @@
+"""`twlocal verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from twlocal.cli.common import json_option, note, out
+from twlocal.cli.dataset_options import dataset_options
+
+if TYPE_CHECKING:
+    from twlocal.bundle.verify import Verified
+
+
+@click.command()
+@click.argument("path", metavar="DIR|FILE", type=click.Path(path_type=Path))
+@click.option("--bench", help="Compare the item set with this dataset: none missing, none too many.")
+@click.option(
+    "--withdrawn",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file of content hashes, one a line: rows that are drawn and not scored.",
+)
+@click.option("--max-size", type=click.FloatRange(0, min_open=True), default=4, show_default=True, metavar="GIB")
+@json_option
+@dataset_options
+def verify(path: Path, **options: Any) -> int:
+    """Check somebody's bundle: everything in it that can be made again is made again and compared.
+
+    Checksums, every number from the rows, every response under today's readers, marks and provenance from the manifest,
+    and with --bench the item set. Ends with 1 when anything does not hold.
+    """
+    import json
+
+    from twlocal.bundle import unpack, write
+    from twlocal.bundle.verify import verify as check
+
+    dataset = None
+    if options["bench"]:
+        from twlocal.cli.dataset_options import load_dataset
+
+        dataset = load_dataset(options["bench"], options)
+    with unpack.opened(path, limit=int(options["max_size"] * (1 << 30))) as folder:
+        root = unpack.root(folder, write.NAME)
+        if root is None:
+            raise unpack.Refused(
+                f"{path} is no bundle: there is no {write.NAME} in it",
+                hint="twlocal import takes a public runner's results folder as it is",
+            )
+        found = check(root, dataset=dataset, withdrawn=_withdrawn(options["withdrawn"]))
+    out(json.dumps(_as_dict(found), ensure_ascii=False, indent=1) if options["as_json"] else "\n".join(_told(found)))
+    if not found.clean:
+        note(f"{len(found.findings):,} findings: {path} does not hold together")
+    return 0 if found.clean else 1
+
+
+def _withdrawn(path: Path | None) -> frozenset[str]:
+    import re
+
+    from twlocal.errors import UsageError
+
+    if path is None:
+        return frozenset()
+    lines = [line.split("#")[0].strip().lower() for line in path.read_text(encoding="utf-8-sig").splitlines()]
+    hashes = [line for line in lines if line]
+    for line in hashes:
+        if not re.fullmatch(r"[0-9a-f]{64}", line):
+            raise UsageError(f"{path}: {line[:80]!r} is not a content hash", hint="64 hexadecimal digits a line")
+    return frozenset(hashes)
+
+
+def _told(found: Verified) -> list[str]:
+    lines = [f"finding: {finding}" for finding in found.findings]
+    for one in found.runs:
+        if one.run is None:
+            continue
+        score = one.entry["summary"]["score"]
+        accuracy = "no row" if score["accuracy"] is None else f"strict {100 * score['accuracy']:.2f}%"
+        marks = f", marked {', '.join(one.entry['marks'])}" if one.entry["marks"] else ""
+        lines.append(f"{one.name}: {one.run.model} on {one.run.bench}, {accuracy}, n = {score['n']:,}{marks}")
+        if one.compared is not None:
+            gone = f", {len(one.compared.withdrawn):,} withdrawn" if one.compared.withdrawn else ""
+            lines.append(f"  item set: {one.compared}{gone}")
+    kind = "with responses, each read again" if found.full else "without responses: its rows are taken at their word"
+    lines.append(f"{'clean' if found.clean else 'NOT CLEAN'} ({kind}); checksum {found.digest}")
+    return lines
+
+
+def _as_dict(found: Verified) -> dict[str, Any]:
+    return {
+        "clean": found.clean,
+        "full": found.full,
+        "checksum": found.digest,
+        "findings": [{"where": finding.where, "what": finding.what} for finding in found.findings],
+        "runs": [
+            dict(one.entry)
+            | {
+                "name": one.name,
+                "items": None
+                if one.compared is None
+                else {
+                    "missing": list(one.compared.missing),
+                    "extra": list(one.compared.extra),
+                    "withdrawn": list(one.compared.withdrawn),
+                },
+            }
+            for one in found.runs
+        ],
+    }
