@@ -177,8 +177,8 @@ def _rows(chars: Sequence[Char]) -> list[_Row]:
             continue
         for other in chars[max(0, k - 3) : k + 4]:
             pair = char.text + other.text
-            near = abs(_middle(other) - _middle(char)) < 0.3 * (char.bottom - char.top)
-            if not near or not 0 < other.x0 - char.x0 < 2.5 * (char.bottom - char.top):
+            near = abs(_middle(other) - _middle(char)) < 0.3 * char.size
+            if not near or not 0 < other.x0 - char.x0 < 2.5 * char.size:
                 continue
             kind = "number" if _NUMBER_LABEL.fullmatch(pair) else "answer" if pair == "答案" else None
             # A label of the grid is followed by cells, not by a sentence (標準答案：答案標註#者).
@@ -188,7 +188,7 @@ def _rows(chars: Sequence[Char]) -> list[_Row]:
 
 
 def _within_sentence(chars: Sequence[Char], first: Char, last: Char) -> bool:
-    size = first.bottom - first.top
+    size = first.size
     for other in chars:
         if abs(_middle(other) - _middle(first)) >= 0.3 * size:
             continue
@@ -207,7 +207,7 @@ def _cells(chars: Sequence[Char], middle: float, reach: float, after_x: float) -
     inside = sorted((c for c in chars if abs(_middle(c) - middle) < reach and c.x0 >= after_x - 1), key=lambda c: c.x0)
     runs: list[list[Char]] = []
     for char in inside:
-        if runs and char.x0 - runs[-1][-1].x1 < 0.25 * (char.bottom - char.top):
+        if runs and char.x0 - runs[-1][-1].x1 < 0.25 * char.size:
             runs[-1].append(char)
         else:
             runs.append([char])

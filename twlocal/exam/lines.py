@@ -21,6 +21,7 @@ from .page import DRAWN_GAP, NO_SPACE, REAL_SPACE, Box, Char, Page
 _SAME_LINE = 0.22  # how far apart the baselines of one line may be
 _SAME_ROW = 0.6  # … of a superscript, or of text set a little off, when nothing overlaps
 _TWICE = 0.2  # fake bold: how far apart the two copies may be
+_TOUCH = 0.08  # how far the boxes of neighbours overlap by kerning
 _WORD_GAP = 0.16  # a gap between Latin characters that is a space
 _UNSEEN = 2.0  # points: Word leaves characters in its files that are too small to be seen
 _WIDE_GAP = 0.75  # a gap that is a space between any characters
@@ -55,7 +56,7 @@ class Line:
         pieces = [previous.text]
         for char in self.chars[1:]:
             # Most characters follow closely on the one before: no call for these.
-            if not char[6] and char[1] - previous[2] < _WORD_GAP * (char[4] - char[3]):
+            if not char[5] and char[1] - previous[2] < _WORD_GAP * char[4]:
                 pieces.append(char[0])
             else:
                 pieces.append(" " + char[0] if _spaced(previous, char) else char[0])
@@ -84,7 +85,7 @@ class Line:
 
 
 def _spaced(left: Char, right: Char) -> bool:
-    gap, size = right.x0 - left.x1, min(left.bottom - left.top, right.bottom - right.top)
+    gap, size = right.x0 - left.x1, min(left.size, right.size)
     if right.space == REAL_SPACE:
         return True
     if gap < _WIDE_GAP * size:
@@ -100,11 +101,14 @@ def page_lines(page: Page) -> list[Line]:
     blanks = _blanks(page.boxes)
     lines: list[Line] = []
     for row in rows:
-        # By the middle: condensed type has boxes wider than its pitch, and their left edges may change places.
-        row.sort(key=_middle)
-        chars = _once(row)
-        size = max(c[4] - c[3] for c in chars)
-        main = next(c for c in chars if c[4] - c[3] > 0.9 * size)
+        row.sort(key=itemgetter(1))
+        if any(right[1] - left[2] < -_TOUCH * right[4] for left, right in pairwise(row)):
+            # Boxes overlap. In condensed type they are wider than the pitch, and their left edges may change places.
+            row.sort(key=_middle)
+            row = _once(row)
+        chars = row
+        size = max(c[4] for c in chars)
+        main = next(c for c in chars if c[4] > 0.9 * size)
         lines.append(Line(page.number, tuple(chars), main.baseline, size, main.top, main.bottom))
     if blanks:
         lines = _with_blanks(lines, blanks)
@@ -115,23 +119,19 @@ def _middle(char: Char) -> float:
     return char[1] + char[2]
 
 
-def _size(char: Char) -> float:
-    return char[4] - char[3]
-
-
 def _rows(chars: Iterable[Char]) -> list[list[Char]]:
     """Characters grouped by baseline, then rows that lie in one another's height and do not overlap joined."""
     rows: list[list[Char]] = []
     base = size = 0.0
-    for char in sorted(chars, key=itemgetter(5)):
-        own = char[4] - char[3]
+    for char in sorted(chars, key=itemgetter(3)):
+        own = char[4]
         if own < _UNSEEN:
             continue
-        if rows and char[5] - base <= _SAME_LINE * min(own, size):
+        if rows and char[3] - base <= _SAME_LINE * (own if own < size else size):
             rows[-1].append(char)
         else:
             rows.append([char])
-            base, size = char[5], own
+            base, size = char[3], own
     joined: list[list[Char]] = []
     for row in rows:
         if joined and _one_row(joined[-1], row):
@@ -142,9 +142,9 @@ def _rows(chars: Iterable[Char]) -> list[list[Char]]:
 
 
 def _one_row(upper: list[Char], lower: list[Char]) -> bool:
-    if lower[0][5] - upper[0][5] > 2 * _SAME_ROW * max(_size(upper[0]), _size(lower[0])):
+    if lower[0][3] - upper[0][3] > 2 * _SAME_ROW * max(upper[0][4], lower[0][4]):
         return False  # most lines, without looking at every character
-    size = max(max(map(_size, upper)), max(map(_size, lower)))
+    size = max(max(c[4] for c in upper), max(c[4] for c in lower))
     if lower[0].baseline - upper[0].baseline > _SAME_ROW * size:
         return False
     small, large = (upper, lower) if len(upper) < len(lower) else (lower, upper)
@@ -160,13 +160,11 @@ def _one_row(upper: list[Char], lower: list[Char]) -> bool:
 
 def _once(row: list[Char]) -> list[Char]:
     """A row sorted by x without second copies. 媽媽 stays: its characters are a whole advance width apart."""
-    if all(b[1] - a[1] >= _TWICE * (b[4] - b[3]) for a, b in pairwise(row)):
-        return row
     kept = [row[0]]
     for char in row[1:]:
         text, x0 = char[0], char[1]
         for other in kept[-3:]:
-            if other[0] == text and x0 - other[1] < min(_TWICE * _size(char), 0.5 * (char[2] - x0) + 0.01):
+            if other[0] == text and x0 - other[1] < min(_TWICE * char[4], 0.5 * (char[2] - x0) + 0.01):
                 break
         else:
             kept.append(char)
@@ -216,8 +214,7 @@ def _free(line: Line, rule: Box) -> list[tuple[float, float]]:
 
 
 def _insert_blank(line: Line, x0: float, x1: float) -> Line:
-    size = line.size
-    blank = Char(BLANK, x0, x1, line.baseline - 0.8 * size, line.baseline + 0.2 * size, line.baseline)
+    blank = Char(BLANK, x0, x1, line.baseline, line.size)
     before = [c for c in line.chars if c.x0 < x0]
     after = [c for c in line.chars if c.x0 >= x0]
     if after:

@@ -20,7 +20,7 @@ EVERYONE, ALL_ANSWERED, SEVERAL, CHANGED, UNKNOWN = "everyone", "all_answered", 
 _HEAD = re.compile(r"第(\d{1,3})題")
 _LETTERS = r"[A-E]{1,5}"
 _ANSWER = re.compile(
-    rf"(?:更正為|改為|更改為|答案為|答案更正為|答案改為|應為|答|選)+({_LETTERS}(?:(?:[或、,及]|和|與)(?:答|選)?{_LETTERS})*)"
+    rf"(?:更正為|更正答案為|改為|更改為|答案為|答案更正為|答案改為|應為|答|選)+({_LETTERS}(?:(?:[或、,及]|和|與)(?:答|選)?{_LETTERS})*)"
     r"(?:者)?[,、]?(?:均|皆|都|亦)?(?:可)?(?:給分|予以給分|給予分數|計分)?[。.]?$"
 )
 _EVERYONE = re.compile(r"^(?:本題)?(?:[,、])?(?:一律|均|皆|全部|全體)?(?:予以)?(?:給分|送分)[。.]?$")

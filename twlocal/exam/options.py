@@ -114,11 +114,11 @@ def _sets(marks: Sequence[Mark]) -> int:
 
 @dataclass(frozen=True)
 class ImageMarks:
-    """Option marks found as images. `clipped` when an option's text is missing from the layer; `other` are images of
-    the same make that stand for something else (a sign, a character of the text)."""
+    """Option marks found as images. `clipped` are lines at which an option's text is missing from the layer; `other`
+    are images of the same make that stand for something else (a sign, a character of the text)."""
 
     marks: list[Mark]
-    clipped: bool
+    clipped: list[int]
     other: list[tuple[int, Box]]
 
 
@@ -130,7 +130,7 @@ def image_marks(lines: Sequence[Line], boxes: dict[int, Sequence[Box]]) -> Image
     """
     marks: list[Mark] = []
     other: list[tuple[int, Box]] = []
-    clipped = False
+    clipped: list[int] = []
     by_page: dict[int, list[int]] = {}
     for k, line in enumerate(lines):
         by_page.setdefault(line.page, []).append(k)
@@ -148,7 +148,8 @@ def image_marks(lines: Sequence[Line], boxes: dict[int, Sequence[Box]]) -> Image
             under = lines[at] if at is not None else None
             start = next((i for i, c in enumerate(under.chars) if c.x0 >= box.x0 - 1), None) if under else None
             if at is None or under is None or start is None or under.chars[start].x0 - box.x0 > 1.75 * under.size:
-                clipped = True
+                below = (k for k in by_page[page] if lines[k].baseline > box.bottom)
+                clipped.append(at if at is not None else next(below, by_page[page][-1]))
             else:
                 marks.append(Mark(at, start, start, "", box.x0, under.chars[start].x0))
     marks.sort(key=lambda m: (m.line, m.start))

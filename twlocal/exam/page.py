@@ -13,19 +13,27 @@ NO_SPACE, DRAWN_GAP, REAL_SPACE = 0, 1, 2
 class Char(NamedTuple):
     """One character. A tuple and not a dataclass, because a paper has ten thousand of them.
 
-    `x0` and `x1` bound the advance width, `top` and `bottom` the font's ascent and descent, so that `bottom - top` is
-    the size in points. `space` says what stands before it in the text stream: nothing, a gap that pdfium took for a
-    space, or a real space character. `font` is filled in for private-use characters only.
+    `x0` and `x1` bound the advance width, `size` is the size in points at which it is drawn. `space` says what stands
+    before it in the text stream: nothing, a gap that pdfium took for a space, or a real space character. `font` is
+    filled in for private-use characters only.
     """
 
     text: str
     x0: float
     x1: float
-    top: float
-    bottom: float
     baseline: float
+    size: float
     space: int = NO_SPACE
     font: str = ""
+
+    # The em box, not what the font says its ascent is: that differs between the fonts of one line.
+    @property
+    def top(self) -> float:
+        return self.baseline - 0.85 * self.size
+
+    @property
+    def bottom(self) -> float:
+        return self.baseline + 0.15 * self.size
 
 
 class Box(NamedTuple):

@@ -65,8 +65,6 @@ def parse_pages(pages: Sequence[Page]) -> Paper:
     style, marks = options.find_marks(lines)
     images = options.image_marks(lines, boxes)
     painted = style == "none" or len(images.marks) > len(marks)
-    if painted and images.clipped:
-        rejections.append(Rejection("missing_option_text", "option text is painted through images"))
     if painted:
         marks = [m._replace(letter="ABCD"[k % 4]) for k, m in enumerate(images.marks)]
     hidden = [next((k for k, line in enumerate(lines) if line.page > n), len(lines)) for n in bare]
@@ -74,6 +72,9 @@ def parse_pages(pages: Sequence[Page]) -> Paper:
     before = body.lines[: zone.start - 1] if heading else lines[: chain.numbers[0].line if chain.numbers else 40]
     notes = lines[: chain.numbers[0].line] if chain.numbers else lines[:12]
     header = read_header(before, heading, body.heads, notes)
+    # The signs of the notes above the first question are of the same make as the marks.
+    if painted and any(k >= (chain.numbers[0].line if chain.numbers else 0) for k in images.clipped):
+        rejections.append(Rejection("missing_option_text", "option text is painted through images"))
     chain = _with_image_numbers(chain, lines, boxes, marks, header)
     if not chain.numbers or not marks:
         essay = heading is None and not header.stated_counts and any(_ESSAY.search(line.text) for line in body.lines)
@@ -82,7 +83,7 @@ def parse_pages(pages: Sequence[Page]) -> Paper:
         return Paper(header, _stated(header, 0), pages=len(pages), rejections=tuple(rejections))
     if painted:
         first = (chain.numbers[0].line, chain.numbers[0].stop)
-        marks = [mark for mark in marks if (mark.line, mark.start) >= first]  # the notes have signs of the same make
+        marks = [mark for mark in marks if (mark.line, mark.start) >= first]
         lettered = options.letter_in_order(marks, [(n.line, n.stop) for n in chain.numbers])
         if lettered is not None:
             marks = lettered
@@ -164,9 +165,9 @@ def _with_image_numbers(
 
 
 def _margin(lines: Sequence[Line]) -> float:
-    """The right edge of the text: the third largest, so that hanging punctuation or one stray line does not count."""
+    """The right edge of the text. Of many lines not the very last edge: hanging punctuation is none."""
     edges = sorted((line.x1 for line in lines), reverse=True)
-    return edges[min(2, len(edges) - 1)] if edges else 0.0
+    return edges[min(2, len(edges) // 20)] if edges else 0.0
 
 
 def _body_size(lines: Sequence[Line]) -> float:

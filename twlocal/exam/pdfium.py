@@ -8,11 +8,12 @@ pdfplumber needs.
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise, repeat
 from typing import Any
 
@@ -31,6 +32,9 @@ class Pdfium:
     tight_box: Any
     origin: Any
     angle: Any
+    generated: Any
+    matrix: Any
+    font_size: Any
     text: Any
     get_object: Any
     object_type: Any
@@ -53,6 +57,9 @@ def pdfium() -> Pdfium:
         loose_box=plain(raw.FPDFText_GetLooseCharBox, number, pointer, number, pointer),
         tight_box=plain(raw.FPDFText_GetCharBox, number, pointer, number, double, double, double, double),
         origin=plain(raw.FPDFText_GetCharOrigin, number, pointer, number, double, double),
+        matrix=plain(raw.FPDFText_GetMatrix, number, pointer, number, pointer),
+        font_size=plain(raw.FPDFText_GetFontSize, ctypes.c_double, pointer, number),
+        generated=plain(raw.FPDFText_IsGenerated, number, pointer, number),
         angle=plain(raw.FPDFText_GetCharAngle, ctypes.c_float, pointer, number),
         text=plain(raw.FPDFText_GetText, number, pointer, number, number, pointer),
         get_object=plain(raw.FPDFPage_GetObject, pointer, pointer, number),
@@ -102,13 +109,14 @@ def chars(lib: Pdfium, textpage: Any, frame: Frame) -> tuple[Char, ...]:
     spaces = [NO_SPACE] * len(inked)
     for k, (a, b) in enumerate(pairwise(inked), 1):
         if b - a > 1:
-            real = any(not raw.FPDFText_IsGenerated(textpage, s) for s in range(a + 1, b))
-            spaces[k] = REAL_SPACE if real else DRAWN_GAP
+            made_up = all(lib.generated(pointer, s) for s in range(a + 1, b))
+            spaces[k] = DRAWN_GAP if made_up else REAL_SPACE
     fonts = [""] * len(inked)
     for match in _PRIVATE.finditer("".join(letters)):
         fonts[match.start()] = _font(raw, textpage, inked[match.start()])
     places = _straight(lib, pointer, inked, frame) if frame.turned == 0 else _turned(lib, pointer, inked, frame)
-    return tuple(map(Char._make, zip(letters, *places, spaces, fonts, strict=True)))
+    # What Char._make does, without a Python call for each.
+    return tuple(map(partial(tuple.__new__, Char), zip(letters, *places, spaces, fonts, strict=True)))
 
 
 def _text(lib: Pdfium, textpage: Any, pointer: int | None, count: int) -> str:
@@ -126,12 +134,12 @@ def _text(lib: Pdfium, textpage: Any, pointer: int | None, count: int) -> str:
     ).replace("\x02", "-")
 
 
-# x0, x1, top, bottom and baseline of every character.
-_Places = tuple[Sequence[float], Sequence[float], Sequence[float], Sequence[float], Sequence[float]]
+# x0, x1, baseline and size of every character.
+_Places = tuple[Sequence[float], Sequence[float], Sequence[float], Sequence[float]]
 
 
 def _straight(lib: Pdfium, pointer: int | None, inked: list[int], frame: Frame) -> _Places:
-    """Advance width by font ascent and descent."""
+    """Advance widths, from pdfium's loose boxes."""
     n = len(inked)
     rectangles = (ctypes.c_float * (4 * n))()  # FS_RECTF: left, top, right, bottom
     start = ctypes.addressof(rectangles)
@@ -143,18 +151,28 @@ def _straight(lib: Pdfium, pointer: int | None, inked: list[int], frame: Frame) 
     x, y = ctypes.c_double(), ctypes.c_double()
     x_at, y_at = ctypes.addressof(x), ctypes.addressof(y)
     upper = frame.upper
-    down: dict[tuple[float, float], float] = {}
+    down: dict[tuple[float, float], tuple[float, float]] = {}
     for height, k in dict(zip(heights, inked, strict=True)).items():
         lib.origin(pointer, k, x_at, y_at)
-        down[height] = upper - y.value
+        down[height] = (upper - y.value, _size(lib, pointer, k))
     if frame.left:
         lefts, rights = [x0 - frame.left for x0 in lefts], [x1 - frame.left for x1 in rights]
-    tops, bottoms = [upper - v for v in uppers], [upper - v for v in lowers]
-    return lefts, rights, tops, bottoms, [down[height] for height in heights]
+    baselines, sizes = zip(*[down[height] for height in heights], strict=True)
+    return lefts, rights, baselines, sizes
+
+
+def _size(lib: Pdfium, pointer: int | None, k: int) -> float:
+    """The size in points at which a character is drawn: the font's size, scaled by the text's matrix."""
+    matrix = lib.raw.FS_MATRIX()
+    if not lib.matrix(pointer, k, ctypes.addressof(matrix)):
+        return 1.0
+    scale = abs(matrix.d) if matrix.c == 0 else math.hypot(matrix.c, matrix.d)
+    size: float = lib.font_size(pointer, k) * scale
+    return size
 
 
 def _turned(lib: Pdfium, pointer: int | None, inked: list[int], frame: Frame) -> _Places:
-    """Tight boxes, for turned text: pdfium's loose boxes have no width there."""
+    """For turned text, whose loose boxes have no width: tight widths."""
     values = [ctypes.c_double() for _ in range(6)]
     at = [ctypes.addressof(value) for value in values]
     places: list[tuple[float, ...]] = []
@@ -162,22 +180,10 @@ def _turned(lib: Pdfium, pointer: int | None, inked: list[int], frame: Frame) ->
         lib.tight_box(pointer, k, *at[:4])  # left, right, bottom, top
         lib.origin(pointer, k, *at[4:])
         x0, x1, y0, y1, ox, oy = (value.value for value in values)
-        left, right, top, bottom = frame.box(x0, x1, y0, y1)
-        places.append((left, right, top, bottom, frame.point(ox, oy)[1]))
-    lefts, rights, tops, bottoms, baselines = zip(*places, strict=True)
-    return _advance(lefts, rights, tops, bottoms, baselines)
-
-
-def _advance(
-    lefts: Sequence[float],
-    rights: Sequence[float],
-    tops: Sequence[float],
-    bottoms: Sequence[float],
-    baselines: Sequence[float],
-) -> _Places:
-    """Tight heights made to one size a page: lines are found by size, and a comma is as large as its font."""
-    size = max(sorted(b - t for t, b in zip(tops, bottoms, strict=True))[-max(1, len(tops) // 10)], 1.0)
-    return lefts, rights, [y - 0.8 * size for y in baselines], [y + 0.2 * size for y in baselines], baselines
+        left, right, _, _ = frame.box(x0, x1, y0, y1)
+        places.append((left, right, frame.point(ox, oy)[1], _size(lib, pointer, k)))
+    lefts, rights, baselines, sizes = zip(*places, strict=True)
+    return lefts, rights, baselines, sizes
 
 
 def _font(raw: Any, textpage: Any, k: int) -> str:

@@ -126,6 +126,6 @@ def _plumbed(data: bytes, index: int, frame: Frame) -> tuple[Char, ...]:
         for k, letter in enumerate(text):  # a ligature is several characters in one place
             left = x + k * step
             font = char["fontname"] if "\ue000" <= letter <= "\uf8ff" else ""
-            chars.append(Char(letter, left, left + step, y - 0.8 * size, y + 0.2 * size, y, space, font))
+            chars.append(Char(letter, left, left + step, y, size, space, font))
             space = NO_SPACE
     return tuple(chars)
