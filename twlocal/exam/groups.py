@@ -19,13 +19,17 @@ _CONTINUES = re.compile(
 
 @dataclass(frozen=True)
 class Group:
-    """Items `first`–`last` that share a passage. `lead` is the sentence that says so, `passage` the text."""
+    """Items `first`–`last` that share a passage. `lead` is the sentence that says so, `passage` the text.
+
+    `flags` say what the passage has besides text (`figure`, `drawing`, `table`); they hold for all of its items.
+    """
 
     first: int
     last: int
     kind: str
     lead: str
     passage: str
+    flags: tuple[str, ...] = ()
 
 
 def lead(text: str) -> tuple[int, int] | None:

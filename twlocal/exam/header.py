@@ -11,13 +11,18 @@ from .layout import stretches
 from .lines import Line, join
 
 _FIELD = re.compile(
-    r"^(考試別|等別|類科組別|類科組|類科名稱|類科|科目名稱|科目|考試時間|考試名稱|考試科目|系所組別|座號|代號|頁次)[:：](.*)$"
+    r"^(考試別|等別|類科組別|類科組|類科名稱|類科|科目名稱|科目|考試時間|考試名稱|考試科目|系所組別|座號)[:：](.*)$"
 )
 _NAMES = {"類科組別": "類科", "類科組": "類科", "類科名稱": "類科", "科目名稱": "科目", "考試科目": "科目"}
 _ONE_CODE = re.compile(r"(?<!\d)\d{4,5}(?!\d)(?:\s*[-－–~～至]\s*\d{4,5}(?!\d))?")
 _CODES = rf"((?:{_ONE_CODE.pattern}\s*[、,，]?\s*)+)"
 _CODE = re.compile(rf"代\s*號\s*[:：]?\s*{_CODES}")
-_COUNT = re.compile(r"共(\d{1,3})題|單選題數[:：]?(\d{1,3})題|(?<!複選)題數[:：]?(\d{1,3})題")
+# What the 代號/頁次 box puts on the height of the title's lines.
+_BOX = re.compile(
+    rf"代\s*號\s*[:：]?\s*{_CODES}[|│｜︱]?|頁\s*次\s*[:：]\s*\d+\s*[-－–]\s*\d+(?:____)?"
+    rf"|^{_CODES}[|│｜︱]?(?=\D|$)|全\s*[一二三四五六七八九十]+\s*張|[（(](?:正|背)面[）)]"
+)
+_COUNT = re.compile(r"共計?(\d{1,3})題|單選題數[:：]?(\d{1,3})題|(?<!複選)題數[:：]?(\d{1,3})題")
 _YEAR = re.compile(r"(\d{2,3})年")
 
 
@@ -48,7 +53,7 @@ def read_header(before: Sequence[Line], heading: Line | None, heads: Sequence[Li
         year=int(found[1]) if found else None,
         fields=fields,
         codes=tuple(dict.fromkeys(own or boxed)),
-        stated_counts=stated_counts(notes if heading else [*before, *notes]),
+        stated_counts=stated_counts([heading, *notes] if heading else [*before, *notes]),
     )
 
 
@@ -88,13 +93,13 @@ def _fields(lines: Sequence[Line]) -> tuple[str, dict[str, str]]:
     label_x = 0.0
     for line in lines:
         for part in stretches(line, 2.5):
-            text = re.sub(r"\s+", "", fold(part.text))
-            if _CODE.match(text) or text.startswith("頁次") or re.fullmatch(r"[\d、,，－-]+", text):
+            text = re.sub(r"\s+", "", fold(_BOX.sub("", digits(part.text))))
+            if not text:
                 continue
             if found := _FIELD.match(text):
                 current = _NAMES.get(found[1], found[1])
                 value, _, _ = found[2].partition("座號")
-                values[current] = [value] if value else []
+                values[current] = [value] if value.strip("_") else []
                 label_x = part.x0
             elif text.startswith(("※", "注意")):
                 current = ""
@@ -104,4 +109,4 @@ def _fields(lines: Sequence[Line]) -> tuple[str, dict[str, str]]:
                 values[current].append(text)
             elif current:
                 current = ""
-    return join(title), {name: join(parts) for name, parts in values.items()}
+    return join(title), {name: join(parts) for name, parts in values.items() if parts}

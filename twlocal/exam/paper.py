@@ -180,7 +180,7 @@ def _items(reading: _Reading) -> tuple[list[PaperItem], list[Group]]:
     leads = {k: span for k, line in enumerate(lines) if (span := groups.lead(line.text))}
     shared: list[Group] = []
     if chain:
-        shared += _group(reading, leads, range(chain[0].line), chain[0].number)
+        shared += _group(reading, leads, range(chain[0].line), chain[0].number, chain[0])
     items: list[PaperItem] = []
     loose_before = False
     answers_many = False
@@ -196,7 +196,7 @@ def _items(reading: _Reading) -> tuple[list[PaperItem], list[Group]]:
         draft = options.assemble(
             lines, (here.line, here.stop), last, own, reading.margin, _stops(lines, leads, here.number)
         )
-        found = _group(reading, leads, draft.loose, here.number + 1) if draft.loose else []
+        found = _group(reading, leads, draft.loose, here.number + 1, after) if draft.loose else []
         shared += found
         headed = next((m for m in draft.loose if _MULTIPLE.match(lines[m].text)), None)
         unexplained = bool(draft.loose) and not found and not layout.section_kind(lines[draft.loose[0]].text)
@@ -208,7 +208,7 @@ def _items(reading: _Reading) -> tuple[list[PaperItem], list[Group]]:
         items.append(replace(item, flags=tuple(flags), excluded=tuple(excluded)))
         loose_before = unexplained and headed is None
         answers_many = answers_many or headed is not None
-    return [_in_group(item, shared) for item in items], shared
+    return _with_groups(items, shared), shared
 
 
 def _stops(lines: Sequence[Line], leads: dict[int, tuple[int, int]], current: int) -> Callable[[int], bool]:
@@ -219,7 +219,9 @@ def _stops(lines: Sequence[Line], leads: dict[int, tuple[int, int]], current: in
     return stops
 
 
-def _group(reading: _Reading, leads: dict[int, tuple[int, int]], between: Sequence[int], first: int) -> list[Group]:
+def _group(
+    reading: _Reading, leads: dict[int, tuple[int, int]], between: Sequence[int], first: int, after: Number | None
+) -> list[Group]:
     """The group that begins with item `first`, if a lead among the lines `between` says so."""
     for k in between:
         if k in leads and leads[k][0] == first:
@@ -232,16 +234,27 @@ def _group(reading: _Reading, leads: dict[int, tuple[int, int]], between: Sequen
             if not passage:
                 passage = fold(text)
             kind = groups.kind_of(join(reading.lines[m].text for m in between if m != k), start, stop)
-            return [Group(start, stop, kind, fold(text).rstrip(":："), passage)]
+            drawn = figures.figures(_stretch(reading, between[0] if k > between[0] else k, after), reading.pages)
+            return [Group(start, stop, kind, fold(text).rstrip(":："), passage, drawn)]
     return []
 
 
-def _in_group(item: PaperItem, shared: Sequence[Group]) -> PaperItem:
+def _with_groups(items: Sequence[PaperItem], shared: Sequence[Group]) -> list[PaperItem]:
+    """Marks the items of each group. What the passage shows, or its first item does, is before the eyes in all."""
+    out = list(items)
+    place = {item.number: k for k, item in enumerate(items)}
     for group in shared:
-        if group.first <= item.number <= group.last:
-            excluded = tuple(reason for reason in item.excluded if reason != "empty_stem")
-            return replace(item, group=(group.first, group.last), excluded=excluded)
-    return item
+        members = [place[n] for n in range(group.first, group.last + 1) if n in place]
+        seen = [*group.flags, *(out[members[0]].flags if members else ())]
+        figure = ("figure_in_group",) if any(flag in ("figure", "drawing", "table") for flag in seen) else ()
+        for k in members:
+            out[k] = replace(
+                out[k],
+                group=(group.first, group.last),
+                flags=tuple(dict.fromkeys((*out[k].flags, *figure))),
+                excluded=tuple(reason for reason in out[k].excluded if reason != "empty_stem"),
+            )
+    return out
 
 
 def _item(reading: _Reading, here: Number, after: Number | None, draft: Draft, marks: Sequence[Mark]) -> PaperItem:
@@ -307,15 +320,20 @@ def _is_number(box: Box, reading: _Reading) -> bool:
 
 def _bands(reading: _Reading, here: Number, after: Number | None, draft: Draft) -> list[figures.Band]:
     """Where an item's figures can stand: from its number to the next item, or to what follows its options."""
+    if draft.loose:
+        return _stretch(reading, here.line, None, draft.loose[0])
+    return _stretch(reading, here.line, after)
+
+
+def _stretch(reading: _Reading, first: int, after: Number | None, end: int | None = None) -> list[figures.Band]:
+    """The bands of the pages from line `first` to the item `after` (or to line `end`, or to the end of its page)."""
     lines, pages = reading.lines, reading.pages
-    start = lines[here.line]
-    end_index = draft.loose[0] if draft.loose else (after.line if after else None)
-    end = lines[end_index] if end_index is not None and end_index < len(lines) else None
+    end = after.line if after else end
+    start, stop = lines[first], lines[end] if end is not None and end < len(lines) else None
     bands: list[figures.Band] = []
-    last_page = end.page if end else start.page
-    for page in range(start.page, last_page + 1):
+    for page in range(start.page, (stop.page if stop else start.page) + 1):
         top = start.top if page == start.page else _first_top(lines, page)
-        bottom = end.top if end and page == end.page else pages[page].height
+        bottom = stop.top if stop and page == stop.page else pages[page].height
         bands.append(figures.Band(page, top, bottom))
     return bands
 

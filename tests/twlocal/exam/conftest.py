@@ -8,12 +8,10 @@ the text layer.
 from __future__ import annotations
 
 import io
-import os
 import struct
 import zlib
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import pytest
 from fontTools.fontBuilder import FontBuilder
@@ -24,7 +22,6 @@ from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 
 MARKS = {"Ⓐ": "\ue18c", "Ⓑ": "\ue18d", "Ⓒ": "\ue18e", "Ⓓ": "\ue18f", "Ⓔ": "\ue190"}
-SHARED = Path(__file__).parents[4] / "shared"
 
 
 def _is_wide(code: int) -> bool:
@@ -164,12 +161,3 @@ def typed() -> Callable[..., bytes]:
         return made.bytes()
 
     return build
-
-
-@pytest.fixture
-def shared() -> Path:
-    """The folder of real papers beside the repository; tests that need it are skipped without it."""
-    data = SHARED / "data"
-    if not data.is_dir():
-        pytest.skip(f"no real papers in {os.path.relpath(data)}")
-    return data

@@ -305,3 +305,26 @@ def test_an_answer_section_with_several_answers_is_left_out(sheet):
     made.text(40, 200, "2 下列何者正確？").text(60, 218, "Ⓐ甲 Ⓑ乙 Ⓒ丙 Ⓓ丁")
     items = by_number(read(made))
     assert items[1].excluded == () and items[2].excluded == ("multiple_answers",)
+
+
+def test_a_figure_of_a_passage_is_before_the_eyes_in_all_its_items(sheet):
+    made = sheet().text(48, 100, "共3題，每題1分").text(40, 120, "1 何者正確？").text(60, 138, "Ⓐ甲 Ⓑ乙 Ⓒ丙 Ⓓ丁")
+    made.text(30, 170, "請依下圖回答第2題至第3題：").image(100, 180, 100, 80)
+    for number, y in ((2, 290), (3, 330)):
+        made.text(40, y, f"{number} 何者正確？").text(60, y + 18, "Ⓐ甲 Ⓑ乙 Ⓒ丙 Ⓓ丁")
+    paper = read(made)
+    assert paper.groups[0].flags == ("figure",)
+    assert [item.flags for item in paper.items] == [(), ("figure_in_group",), ("figure_in_group",)]
+
+
+def test_the_code_box_is_no_part_of_title_and_fields(sheet):
+    made = sheet().text(34, 55, "代號：80160-80860").text(150, 57, "113年公務人員特種考試警察人員考試試題", 20)
+    made.text(34, 68, "頁次：1－1").text(34, 100, "等 別：三等考試").text(34, 120, "類 科：行政警察、").text(
+        110, 136, "外事警察"
+    )
+    made.text(34, 160, "科 目：警察法規").text(34, 180, "考試時間：2小時 座號：").rule(150, 200, 182)
+    made.text(34, 200, "※注意：本科目共1題，每題1分。").text(40, 240, "1 何者正確？").text(60, 258, "Ⓐ甲 Ⓑ乙 Ⓒ丙 Ⓓ丁")
+    header = read(made).header
+    assert (header.title, header.year) == ("113年公務人員特種考試警察人員考試試題", 113)
+    assert header.fields == {"等別": "三等考試", "類科": "行政警察、外事警察", "科目": "警察法規", "考試時間": "2小時"}
+    assert header.codes == ("80160-80860",)

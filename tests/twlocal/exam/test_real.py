@@ -13,6 +13,11 @@ from twlocal.exam.pair import pair
 from twlocal.exam.paper import parse_paper
 
 
+@pytest.fixture
+def data(shared):
+    return shared / "data"
+
+
 def plain(text):
     return re.sub(r"\s", "", unicodedata.normalize("NFKC", text))
 
@@ -21,11 +26,11 @@ def load(path):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def test_hand_checked_items_are_exactly_right(shared):
+def test_hand_checked_items_are_exactly_right(data):
     checked = 0
-    for path in sorted((shared / "ground_truth").glob("*.json")):
+    for path in sorted((data / "ground_truth").glob("*.json")):
         truth = load(path)
-        paper = parse_paper(shared / "papers" / truth["question_pdf"])
+        paper = parse_paper(data / "papers" / truth["question_pdf"])
         items = {item.number: item for item in paper.items}
         assert paper.accepted, (path.name, paper.rejections)
         for wanted in truth["items"]:
@@ -45,12 +50,12 @@ def test_hand_checked_items_are_exactly_right(shared):
     assert checked >= 118
 
 
-def test_hand_checked_answers_after_corrections(shared):
-    for path in sorted((shared / "ground_truth").glob("*.json")):
+def test_hand_checked_answers_after_corrections(data):
+    for path in sorted((data / "ground_truth").glob("*.json")):
         truth = load(path)
-        paper = parse_paper(shared / "papers" / truth["question_pdf"])
+        paper = parse_paper(data / "papers" / truth["question_pdf"])
         answer, correction = (
-            parse_key(shared / "papers" / truth[name]) if truth[name] else None
+            parse_key(data / "papers" / truth[name]) if truth[name] else None
             for name in ("answer_pdf", "correction_pdf")
         )
         keyed = {k.item.number: k for k in pair(paper, answer, correction).items}
@@ -62,12 +67,12 @@ def test_hand_checked_answers_after_corrections(shared):
                 assert found.original == wanted["original_answer"]
 
 
-def test_every_machine_read_key_agrees(shared):
-    for name, wanted in load(shared / "keys_machine.json").items():
+def test_every_machine_read_key_agrees(data):
+    for name, wanted in load(data / "keys_machine.json").items():
         for kind, suffix in (("answer", "A"), ("correction", "M")):
             if kind not in wanted:
                 continue
-            key = parse_key(shared / "papers" / f"{name}__{suffix}.pdf")
+            key = parse_key(data / "papers" / f"{name}__{suffix}.pdf")
             assert key.accepted, (name, key.rejections)
             assert key.kind == kind
             assert {str(n): cell for n, cell in key.cells.items()} == wanted[kind], name
@@ -78,9 +83,9 @@ def test_every_machine_read_key_agrees(shared):
                 assert all(note.kind != "unknown" for note in key.notes.values())
 
 
-def test_every_paper_is_whole_or_refused_with_its_reason(shared):
-    for entry in load(shared / "manifest.json")["papers"]:
-        paper = parse_paper(shared / entry["question"]["file"])
+def test_every_paper_is_whole_or_refused_with_its_reason(data):
+    for entry in load(data / "manifest.json")["papers"]:
+        paper = parse_paper(data / entry["question"]["file"])
         reasons = {rejection.reason for rejection in paper.rejections}
         family = entry.get("layout_family")
         if family in ("essay", "E2"):
@@ -94,21 +99,21 @@ def test_every_paper_is_whole_or_refused_with_its_reason(shared):
 
 
 @pytest.mark.slow
-def test_cut_and_changed_real_papers_never_hang(shared, tmp_path):
+def test_cut_and_changed_real_papers_never_hang(data, tmp_path):
     import random
 
     from twlocal.exam.limits import Limits, run_all
 
     rng = random.Random(7)
-    papers = sorted((shared / "papers").glob("*__Q.pdf"))
+    papers = sorted((data / "papers").glob("*__Q.pdf"))
     for k in range(60):
-        data = bytearray(papers[k % len(papers)].read_bytes())
+        content = bytearray(papers[k % len(papers)].read_bytes())
         if k % 2:
-            del data[rng.randrange(len(data)) :]
+            del content[rng.randrange(len(content)) :]
         else:
             for _ in range(50):
-                data[rng.randrange(len(data))] = rng.randrange(256)
-        (tmp_path / f"{k}.pdf").write_bytes(data)
+                content[rng.randrange(len(content))] = rng.randrange(256)
+        (tmp_path / f"{k}.pdf").write_bytes(content)
     outcomes = list(run_all(sorted(tmp_path.glob("*.pdf")), parse_paper, jobs=2, limits=Limits(seconds=30)))
     assert len(outcomes) == 60
     assert not [o for o in outcomes if o.rejection and o.rejection.reason == "timeout"]
