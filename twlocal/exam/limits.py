@@ -75,11 +75,9 @@ def run_all(
         for _ in range(jobs):
             waiting.put(None)
         for worker in workers:
-            worker.stop()
+            worker.end()
         for thread in threads:
             thread.join()
-        for worker in workers:
-            worker.stop()
 
 
 def _drive(worker: _Worker, waiting: queue.SimpleQueue[Any], done: queue.SimpleQueue[Any]) -> None:
@@ -90,17 +88,23 @@ def _drive(worker: _Worker, waiting: queue.SimpleQueue[Any], done: queue.SimpleQ
 
 
 class _Worker:
-    """One child process that parses papers one by one; started when first needed, and again after each death."""
+    """One child process that parses papers one by one; started when first needed, and again after each death.
+
+    All of it belongs to one thread, but for `end`, which may be called from any.
+    """
 
     def __init__(self, parse: Callable[[Path], Any], limits: Limits) -> None:
         self._parse = parse
         self._limits = limits
         self._process: Any = None
         self._pipe: Connection | None = None
+        self._ended = False
         self._lock = threading.Lock()
 
     def run(self, path: Path) -> Outcome[Any]:
         pipe = self._start()
+        if pipe is None:
+            return Outcome(path, rejection=Rejection("crashed", "the run was stopped"))
         try:
             pipe.send(path)
             if not pipe.poll(self._limits.seconds):
@@ -108,7 +112,8 @@ class _Worker:
                 return Outcome(path, rejection=Rejection("timeout", f"no result after {self._limits.seconds:g} s"))
             kind, value = pipe.recv()
         except (EOFError, OSError):
-            code = self._exit_code()
+            self._process.join()
+            code = self._process.exitcode
             self.stop()
             return Outcome(path, rejection=Rejection("crashed", f"the parsing process ended with code {code}"))
         if kind == "value":
@@ -117,28 +122,29 @@ class _Worker:
             self.stop()  # what is left of its memory is not to be trusted
         return Outcome(path, rejection=Rejection(kind, value))
 
-    def _start(self) -> Connection:
+    def _start(self) -> Connection | None:
         with self._lock:
+            if self._ended:
+                return None
             if self._pipe is None:
                 # Spawned, not forked: a fork of a threaded parent may inherit a lock that nobody will release.
                 context = multiprocessing.get_context("spawn")
                 self._pipe, theirs = context.Pipe()
-                self._process = context.Process(
-                    target=_serve, args=(theirs, self._parse, self._limits.megabytes), daemon=True
-                )
+                arguments = (theirs, self._parse, self._limits.megabytes)
+                self._process = context.Process(target=_serve, args=arguments, daemon=True)
                 self._process.start()
                 theirs.close()
             return self._pipe
 
-    def _exit_code(self) -> int | None:
-        process = self._process
-        if process is None:
-            return None
-        process.join(1.0)
-        code: int | None = process.exitcode
-        return code
+    def end(self) -> None:
+        """Kills the process, so that its thread comes back from waiting, and lets no other start."""
+        with self._lock:
+            self._ended = True
+            if self._process is not None:
+                self._process.kill()
 
     def stop(self) -> None:
+        """Ends the process and frees what belongs to it."""
         with self._lock:
             if self._process is not None:
                 self._process.kill()

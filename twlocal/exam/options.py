@@ -81,14 +81,31 @@ def paren_marks(lines: Sequence[Line]) -> list[Mark]:
 
 
 def dotted_marks(lines: Sequence[Line]) -> list[Mark]:
-    """`A.` at the beginning of a line or after a wide gap: anywhere else it is a word of the text (vitamin A.)."""
+    """`A.` at the beginning of a line or after a wide gap; elsewhere it may be a word of the text (vitamin A.).
+
+    After a mere space it is a mark only where a line is a whole row of them (`A.甲 B.乙 C.丙 D.丁`), and the next line
+    does not begin with one of the same letters.
+    """
     found: list[Mark] = []
-    for k, line in enumerate(lines):
-        for match in _DOTTED.finditer(line.text):
-            start = line.char_at(match.start())
-            if start == 0 or line.chars[start].x0 - line.chars[start - 1].x1 > line.size:
-                found.append(_mark(lines, k, start, line.char_at(match.end() - 1) + 1, match[1]))
+    rows = [_dotted_row(line) for line in lines]
+    for k, (line, row) in enumerate(zip(lines, rows, strict=True)):
+        whole = "".join(letter for _, _, letter in row)
+        following = next((other[0][2] for other in rows[k + 1 :] if other and other[0][0] == 0), "")
+        spread = whole in ("ABCD", "AB", "CD") and (not following or following not in whole[1:])
+        for start, stop, letter in row:
+            if spread or start == 0 or line.chars[start].x0 - line.chars[start - 1].x1 > line.size:
+                found.append(_mark(lines, k, start, stop, letter))
     return found
+
+
+def _dotted_row(line: Line) -> list[tuple[int, int, str]]:
+    """The letters with a full stop that stand at the beginning of a line or after a space: start, stop, letter."""
+    row: list[tuple[int, int, str]] = []
+    for match in _DOTTED.finditer(line.text):
+        if match.start() == 0 or line.text[match.start() - 1] == " ":
+            letter = match[1].translate(_WIDE_LETTERS)
+            row.append((line.char_at(match.start()), line.char_at(match.end() - 1) + 1, letter))
+    return row
 
 
 def find_marks(lines: Sequence[Line]) -> tuple[str, list[Mark]]:

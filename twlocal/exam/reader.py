@@ -110,7 +110,10 @@ def _plumbed(data: bytes, index: int, frame: Frame) -> tuple[Char, ...]:
 
     try:
         with pdfplumber.open(io.BytesIO(data)) as document:
-            found = document.pages[index].chars
+            page = document.pages[index]
+            page.page_obj.rotate = 0  # in user space, as pdfium's
+            left, lower = page.page_obj.mediabox[:2]
+            found = page.chars
     except Exception as error:  # pdfminer raises whatever a broken file makes it stumble over
         raise UnreadablePdf("damaged", f"page {index + 1}: {type(error).__name__}: {error}") from error
     chars: list[Char] = []
@@ -120,12 +123,12 @@ def _plumbed(data: bytes, index: int, frame: Frame) -> tuple[Char, ...]:
         if not text.strip():
             space = REAL_SPACE
             continue
-        x, y = frame.point(char["matrix"][4], char["matrix"][5])
+        x, y = frame.point(char["matrix"][4] + left, char["matrix"][5] + lower)
         size = char["size"]
         step = (char["x1"] - char["x0"]) / len(text)
         for k, letter in enumerate(text):  # a ligature is several characters in one place
-            left = x + k * step
+            x0 = x + k * step
             font = char["fontname"] if "\ue000" <= letter <= "\uf8ff" else ""
-            chars.append(Char(letter, left, left + step, y, size, space, font))
+            chars.append(Char(letter, x0, x0 + step, y, size, space, font))
             space = NO_SPACE
     return tuple(chars)

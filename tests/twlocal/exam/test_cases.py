@@ -115,3 +115,45 @@ def test_a_decimal_at_the_beginning_of_a_line_is_no_number(typed):
     assert dict(seven.options) == {"A": "0.3", "B": "0.1", "C": "0.2", "D": "0.4"}
     assert (eight.number, eight.question) == (8, "承上，若再加入1.5 公克之溶質，結果為何？")
     assert eight.options["A"] == "1.5 倍"
+
+
+@pytest.mark.parametrize(
+    ("pages", "options"),
+    [
+        (["1.何者正確？\nA.甲 B.乙 C.丙 D.丁\n2.何者錯誤？\nA.戊 B.己\nC.庚 D.辛"], ["甲乙丙丁", "戊己庚辛"]),
+        (
+            ["1、何者正確？\nA、甲\nB、乙\nC、丙\nD、丁\n2、何者錯誤？\nA、戊\nB、己\nC、庚\nD、辛"],
+            ["甲乙丙丁", "戊己庚辛"],
+        ),
+        (
+            ["1 何者正確？\n（Ａ）甲（Ｂ）乙（Ｃ）丙（Ｄ）丁\n2 何者錯誤？\n(A)戊(B)己(C)庚(D)辛"],
+            ["甲乙丙丁", "戊己庚辛"],
+        ),
+        (["1 何者正確？\n(A)甲\n(B)乙\n- 1 -", "代號：7901\n頁次：2－2\n(C)丙\n(D)丁\n－2－"], ["甲乙丙丁"]),
+        (
+            ["代號：7901\n頁次：2－1\n1 何者正確？\n(A)甲\n(B)乙\nPage 1 of 2", "(C)丙\n(D)丁\n（以下空白）"],
+            ["甲乙丙丁"],
+        ),
+        (["1.何者正確？\nA.vitamin B. complex\nB.乙\nC.丙\nD.丁"], ["vitamin B. complex乙丙丁"]),
+    ],
+)
+def test_other_marks_headers_and_footers(typed, pages, options):
+    paper = parse_paper(typed(*pages))
+    assert ["".join(item.options.values()) for item in paper.items] == options
+    assert not any(item.excluded for item in paper.items)
+
+
+def test_a_rotated_page_in_a_font_that_is_not_embedded(song):
+    song.setPageRotation(90)
+    for x, y, text in (
+        (60, 780, "1"),
+        (80, 780, "下列何者正確？"),
+        (60, 760, "(A)"),
+        (80, 760, "甲"),
+        (120, 760, "(B)"),
+    ):
+        song.drawString(x, y, text)
+    for x, text in ((140, "乙"), (180, "(C)"), (200, "丙"), (240, "(D)"), (260, "丁")):
+        song.drawString(x, 760, text)
+    (item,) = parse_paper(song.done()).items
+    assert (item.question, list(item.options.values())) == ("下列何者正確？", ["甲", "乙", "丙", "丁"])
