@@ -176,6 +176,8 @@ def visible(gpus: Sequence[Gpu], devices: str | None) -> tuple[Gpu, ...]:
         entry = entry.strip()
         if entry.isdigit():
             found = [gpu for gpu in gpus if gpu.index == int(entry)]
+        elif entry.startswith("MIG-"):
+            found = [gpu for gpu in gpus if gpu.mig]  # which one only the driver knows, so only where there is one
         else:
             found = [gpu for gpu in gpus if entry.startswith("GPU-") and gpu.uuid.startswith(entry)]
         if len(found) != 1 or found[0] in seen:

@@ -52,7 +52,7 @@ class Source:
     @property
     def name(self) -> str:
         """As the command line names it: owner/name:file."""
-        return f"{self.repo}:{self.file}" if self.repo and self.file else self.repo or self.package
+        return ":".join(part for part in (self.repo, self.file) if part) or self.package
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,8 @@ class KnownModel:
     kv_layers: layers that keep keys and values of the whole context. float16: whether it answers right in float16.
     thinking: "always", "switch" or "". max_tokens: its cap of new tokens, where it needs more than a benchmark's.
     system_role: "merged" where the template has no role for it. remote_code: what would be run with
-    trust_remote_code. prepare: what has to be done to the checkpoint first. vllm_since: the first vLLM that knows it.
+    trust_remote_code. prepare: "vision_tower" where that has to be taken away first, "gguf" where there is only a GGUF
+    file and no checkpoint. vllm_since: the first vLLM that knows it.
     """
 
     id: str
@@ -245,7 +246,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 _NUMBERS = frozenset(
     {"parameters", "weight_bytes", "context", "layers", "kv_layers", "head_dim", "max_tokens", "bytes"}
 )
-_CHOICES = {"thinking": THINKING, "system_role": SYSTEM_ROLES, "prepare": ("", "vision_tower")}
+_CHOICES = {"thinking": THINKING, "system_role": SYSTEM_ROLES, "prepare": ("", "vision_tower", "gguf")}
 
 
 def _model(name: str, facts: Mapping[str, Any], origin: str) -> KnownModel:

@@ -28,13 +28,13 @@ ENGLISH = {
     "architecture_unknown": "{engine} {version} does not know the architecture {name}: upgrade {engine}",
     "architecture_unknown_since": "{engine} {version} does not know {name}; {engine} {since} does",
     "newer_needs_driver": "vLLM {since} needs an NVIDIA driver from {needed} on, and this one is {driver}",
-    "gguf_only": "this is a GGUF file ({dtype}), which only llama.cpp reads",
+    "gguf_only": "this is a GGUF file, which of these only llama.cpp reads",
     "vision_tower": "{repo} loads as a Llama only once its vision tower is taken away: "
     "save its language model as a checkpoint of its own, and name that folder",
     "remote_code": "{repo} runs Python code of its own when it is loaded ({files}): "
     "read it, then allow it for this model with --trust-remote-code",
     "context_too_short": "its context of {context} tokens has no room for an answer after prompts of up to {prompt}",
-    "too_big": "weights of {weights_bytes} are {share} of the {memory_bytes} of {place}; at most 85% start",
+    "too_big": "weights of {weights_bytes} are {share} of the {memory_bytes} of {place}; above 85% it does not start",
     "heads": "more cards would hold it, but a group must divide its head counts ({heads}): "
     "of {cards} cards at most {size} can share it",
     "driver_too_old": "the NVIDIA driver {driver} is too old for every CUDA 12 build: update it to {needed} or newer",
@@ -158,7 +158,7 @@ CHINESE = {
     "architecture_unknown": "{engine} {version} 不認得 {name} 架構：請升級 {engine}",
     "architecture_unknown_since": "{engine} {version} 不認得 {name}；{engine} {since} 起才支援",
     "newer_needs_driver": "vLLM {since} 需要 {needed} 以上的 NVIDIA 驅動程式，這裡是 {driver}",
-    "gguf_only": "這是 GGUF 檔（{dtype}），只有 llama.cpp 讀得懂",
+    "gguf_only": "這是 GGUF 檔，這幾個引擎裡只有 llama.cpp 讀得懂",
     "vision_tower": "{repo} 要先拿掉視覺塔，才能當成 Llama 載入：把語言模型另存成一份檢查點，再指定那個資料夾",
     "remote_code": "{repo} 載入時會執行它自己的 Python 程式（{files}）：先讀過，再以 --trust-remote-code 准許這個模型",
     "context_too_short": "上下文只有 {context} token，放進最長 {prompt} token 的提示後，已容不下作答",

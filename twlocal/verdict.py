@@ -88,7 +88,7 @@ def _refuse(engine: EngineFacts, code: str, **facts: Any) -> Verdict:
 
 def _access(model: KnownModel, gated: bool | None, repo: str, wishes: Wishes) -> list[Reason]:
     if "/" not in repo:
-        return []  # a package or a local file: there is no gate
+        return []  # a package or something on this disk: there is no gate
     if gated is None and not wishes.token:
         return [Reason("gate_unknown", NOTE, {"repo": repo})]
     if gated and not wishes.token:
@@ -110,8 +110,8 @@ def _architecture(model: KnownModel, engine: EngineFacts) -> list[Reason]:
 
 def _checkpoint(model: KnownModel, wishes: Wishes) -> list[Reason]:
     """What speaks about loading the released checkpoint itself (vllm, mlx)."""
-    if model.dtype and model.dtype not in NATIVE:
-        return [Reason("gguf_only", NO, {"dtype": model.dtype})]
+    if model.prepare == "gguf":
+        return [Reason("gguf_only", NO)]
     reasons = []
     if model.prepare == "vision_tower":
         reasons.append(Reason("vision_tower", NO, {"repo": model.id}))

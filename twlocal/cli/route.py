@@ -39,16 +39,18 @@ if TYPE_CHECKING:
 def route(name: str, **options: Any) -> int:
     """Say which engine would run MODEL, with which settings, and why; and of each other engine, why not.
 
-    MODEL is a model of the registry, by its Hub id or a short name. Nothing is fetched and no engine is started. Ends
-    with 1 where nothing can run it.
+    MODEL is a model of the registry (its Hub id or a short name), a checkpoint's folder, or a .gguf file. Nothing is
+    fetched and no engine is started. Ends with 1 where nothing can run it.
     """
     import json
 
-    from twlocal import doctor, registry
+    from twlocal import checkpoint, doctor, registry
     from twlocal.route import Wishes, decide
 
     known = registry.load(os.environ)
-    model = known.get(name)
+    path = Path(name).expanduser()
+    local = path.is_dir() or path.suffix == ".gguf"
+    model = checkpoint.read(path, known) if local and ":" not in name else known.get(name)
     machine, engines, assumed = surroundings(options["machine"], known)
     wishes = Wishes(
         engine=options["backend"],
