@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from twlocal.bundle import readings
@@ -68,11 +68,8 @@ def _read(rows: Sequence[ResultRow]) -> dict[str, Tally]:
     """Tallies by subject, or nothing where a row lacks one of our readings."""
     if not rows or any(row.correct is None for row in rows):
         return {}
-    numbers: dict[object, int] = {}
     subjects: defaultdict[str, list[ReadingRow]] = defaultdict(list)
     for at, row in enumerate(rows):
-        if row.repeat == 0:
-            numbers[_question(row, at)] = at
         subjects[row.subject or ""].append(
             ReadingRow(
                 no=at,
@@ -86,14 +83,8 @@ def _read(rows: Sequence[ResultRow]) -> dict[str, Tally]:
     return {name: _items(readings.tally(subjects[name]), subjects[name]) for name in sorted(subjects)}
 
 
-def _question(row: ResultRow, at: int) -> object:
-    return row.ch or at
-
-
 def _items(counted: Tally, rows: Sequence[ReadingRow]) -> Tally:
     """The tally with its number of questions: repeats of one are no new questions."""
-    from dataclasses import replace
-
     return replace(counted, items=sum(row.repeat == 0 for row in rows))
 
 

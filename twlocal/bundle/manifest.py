@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -17,8 +18,10 @@ from twlocal.bundle.scrub import bench_name, model_name, scrubbed
 from twlocal.bundle.strict import Malformed
 from twlocal.errors import ProtocolError
 from twlocal.protocol import Example, Protocol, load
+from twlocal.readers import READERS
 
 FORMAT = "twlocal-run/1"
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z")
 
 # What a run may be marked with, and what each mark says.
 MARKS: Mapping[str, str] = {
@@ -99,6 +102,9 @@ def from_json(data: Any) -> RunManifest:
         fields = {name: value for name, value in data.items() if name not in ("format", "key")}
         run = RunManifest(**{**fields, "sittings": tuple(fields["sittings"])})
         _shapes(run)
+        # Whatever is made of a manifest is made once here, where it may fail.
+        marks(run, {}, full=False)
+        provenance(run)
         if run.key != stated:
             raise Malformed("has a key that is not the hash of its identity")
         _together(run)
@@ -115,6 +121,18 @@ def _shapes(run: RunManifest) -> None:
         raise Malformed("has a label that is empty or no text")
     if type(run.private) is not bool or not all(type(n) is int and n > 0 for n in (run.repeats, run.rows)):
         raise Malformed("has counts that are none")
+    said, drawn = run.manifest["protocol"], run.manifest["sample"]
+    if not all(isinstance(said[name], str) for name in ("name", "title", "system", "body", "why_not")):
+        raise Malformed("has a protocol whose name or texts are none")
+    if said["reader"] not in READERS:
+        raise Malformed(f"names a reader that is not known here: {said['reader']!r}")
+    if type(drawn["ids"]) is not bool or any(
+        drawn[name] is not None and (type(drawn[name]) is not int or drawn[name] < 1)
+        for name in ("per_subject", "limit")
+    ):
+        raise Malformed("has a sample that cannot be drawn")
+    if not all(_TIME.fullmatch(time) for time in (run.created_at, run.completed_at)):
+        raise Malformed("has a time that is none")
     if not run.sittings:
         raise Malformed("has no sitting, although it was answered")
     for sitting in run.sittings:
@@ -124,6 +142,9 @@ def _shapes(run: RunManifest) -> None:
         for name in ("ended_at", "outcome"):
             if not isinstance(sitting[name], str | None):
                 raise Malformed(f"has a sitting whose {name} is no text")
+        times = (sitting["started_at"], sitting["last_seen_at"], sitting["ended_at"] or sitting["started_at"])
+        if not all(_TIME.fullmatch(time) for time in times):
+            raise Malformed("has a sitting with a time that is none")
         if not isinstance(sitting["machine"], dict) or not isinstance(sitting["engine_info"]["sent"], dict):
             raise Malformed("has a sitting without engine or machine")
         if sitting["engine_info"]["quantised"] not in (True, False, None):
@@ -146,6 +167,10 @@ def _together(run: RunManifest) -> None:
         "number of rows": (manifest["sample"]["rows"], run.rows),
         "protocol hash": (manifest["protocol"]["sha256"], protocol_of(manifest).sha256),
         "system prompt's hash": (manifest["protocol"]["system_sha256"], protocol_of(manifest).system_sha256),
+        "engines": (
+            [(sitting["engine_info"]["engine"], sitting["engine_info"]["version"]) for sitting in run.sittings],
+            [(sitting["engine"], sitting["engine_version"]) for sitting in run.sittings],
+        ),
     }
     for what, (one, other) in pairs.items():
         if one != other:
@@ -234,6 +259,7 @@ def provenance(run: RunManifest) -> dict[str, Any]:
         "protocol": {name: manifest["protocol"][name] for name in ("name", "sha256", "system_sha256", "reader")},
         "decoding": dict(manifest["decoding"]),
         "repeats": run.repeats,
+        "planned_on": dict(manifest["machine"]),
         "sittings": [
             {
                 "engine": sitting["engine"],

@@ -24,11 +24,12 @@ def is_archive(target: Path) -> bool:
     return target.name.lower().endswith(_ARCHIVES)
 
 
-def write(target: Path, fill: Callable[[Path], None]) -> None:
+def write(target: Path, fill: Callable[[Path], None]) -> str:
     """Let `fill` write files into an empty folder, add their checksums, and make them `target` in one step.
 
     A name that ends in .tar.gz, .tgz or .zip makes an archive. What was begun and killed stays beside the target under
-    a hidden name, and goes with the next attempt. Raises UsageError where the target is there already.
+    a hidden name, and goes with the next attempt. Returns the sha256 of the checksum file, which stands for all of it.
+    Raises UsageError where the target is there already.
     """
     if target.exists() or target.is_symlink():
         raise UsageError(f"{target} is there already", hint="-o names another place, or remove it first")
@@ -42,6 +43,7 @@ def write(target: Path, fill: Callable[[Path], None]) -> None:
         part.mkdir()
         fill(part)
         sums.write(part)
+        digest = sums.of_file(part / sums.NAME)
         if is_archive(target):
             (_zip if target.name.lower().endswith(".zip") else _tar)(part, packed)
             _sync(packed)
@@ -50,6 +52,7 @@ def write(target: Path, fill: Callable[[Path], None]) -> None:
             for name in [*sums.names(part), sums.NAME]:
                 _sync(part / name)
             part.rename(target)
+        return digest
     finally:
         _remove(part)
         _remove(packed)

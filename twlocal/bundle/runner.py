@@ -66,7 +66,7 @@ def read(path: Path, source: str, *, model: str = "", bench: str = "", skip_bad:
         model=name,
         bench=bench or path.stem,
         rows=[ResultRow(qh=row.qh, ch=row.ch, ok=row.ok, boxp=row.boxp, lenp=row.lenp) for row in rows],
-        complete=_done(path),
+        complete=is_done(path),
         quantised=_quantised(named),
         marks=("quantised",) if _quantised(named) else (),
         provenance=scrubbed(beside | told),
@@ -81,7 +81,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise DatasetError(f"{path} is not UTF-8 text", hint="ask for it again") from error
 
 
-def _done(path: Path) -> bool:
+def is_done(path: Path) -> bool:
     """Whether a marker says that this bench is done: an empty one speaks for all, one with names for those."""
     for name in (f"{path.stem}.done", f".{path.stem}.done", f"{path.name}.done"):
         if (path.parent / name).is_file():

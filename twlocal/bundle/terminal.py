@@ -56,7 +56,8 @@ class _Report:
         same = tally.items == tally.n
         n = self.common["n" if same else "n_repeats"].format(n=tally.n, items=tally.items)
         strict, lenient = _of(tally.accuracy, tally.interval), _of(tally.lenient_accuracy, tally.lenient_interval)
-        yield from self.lines(self.common["strict"].format(n=n, **strict), "  ")
+        name = f"{self.found.result.protocol}  " if self.found.result.protocol else ""
+        yield from self.lines(name + self.common["strict"].format(n=n, **strict), "  ")
         yield from self.lines("  " + self.common["lenient"].format(**lenient), "  ")
         rates = {
             "box": _percent(tally.boxes, tally.n),

@@ -192,7 +192,7 @@ class _Run:
             return None
         if write.files(run, full=self._full)["manifest"] != name:
             self._find(name, f"is the manifest of {run.model} on {run.bench}, whose place is another")
-        for place in scrub.leaks({part: value for part, value in data.items() if part != "manifest"}):
+        for place in scrub.leaks({part: value for part, value in data.items() if part not in ("manifest", "key")}):
             self._find(name, f"holds a path, an address or a key at {place}")
         for place in scrub.leaks({part: value for part, value in run.manifest.items() if part != "protocol"}):
             self._find(name, f"holds a path, an address or a key at manifest.{place}")
@@ -229,13 +229,13 @@ class _Run:
         first = [row for row in rows if row.repeat == 0]
         if [row.ch for row in first] != [row.ch for row in board]:
             self._find(names["board"], f"does not hold the rows of {where}")
-        for row in board:
-            if row.ch is None:
-                self._find(names["board"], "holds a row without ch")
-        same = Counter((row.ch, row.subject, row.occurrence) for row in first)
-        for (ch, subject, _), count in same.items():
-            if count > 1:
-                self._find(where, f"holds the row {ch[:12]} of {subject!r} {count} times")
+        if any(one.ch is None for one in board):
+            self._find(names["board"], "holds a row without ch")
+        seen: Counter[tuple[str, str]] = Counter()
+        for row in first:
+            if row.occurrence != seen[row.ch, row.subject]:
+                self._find(where, f"does not count how often the row {row.ch[:12]} of {row.subject!r} occurs")
+            seen[row.ch, row.subject] += 1
         by_no = {row.no: (row.ch, row.subject, row.occurrence) for row in first}
         if any((row.ch, row.subject, row.occurrence) != by_no.get(row.no) for row in rows):
             self._find(where, "gives one question several content hashes or subjects")

@@ -44,11 +44,12 @@ _TIMES = ("latency", "attempt", "answered_at", "engine", "engine_version")
 
 @dataclass(frozen=True)
 class Written:
-    """What was bundled: the runs with their marks, in the order of the bundle, and what could not be checked."""
+    """What was bundled: the runs with their marks, what could not be checked, and the checksum that `verify` tells."""
 
     marks: Mapping[str, Sequence[str]]
     full: bool
     notes: tuple[str, ...]
+    digest: str
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,9 @@ def bundle(
     if found:
         raise UsageError(_refusal(found))
     _distinct(ready)
-    pack.write(target, lambda folder: _fill(folder, runs, stored, ready, full))
-    return Written({one.row.name: manifests.marks(one.run, one.flags, full=full) for one in ready}, full, tuple(notes))
+    digest = pack.write(target, lambda folder: _fill(folder, runs, stored, ready, full))
+    marks = {one.row.name: manifests.marks(one.run, one.flags, full=full) for one in ready}
+    return Written(marks, full, tuple(notes), digest)
 
 
 def _refusal(found: Sequence[tuple[str, Bar]]) -> str:

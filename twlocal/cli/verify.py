@@ -11,6 +11,9 @@ from twlocal.cli.common import json_option, note, out
 from twlocal.cli.dataset_options import dataset_options
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from twlocal.bundle.loose import Loose
     from twlocal.bundle.verify import Verified
 
 
@@ -29,11 +32,13 @@ def verify(path: Path, **options: Any) -> int:
     """Check somebody's bundle: everything in it that can be made again is made again and compared.
 
     Checksums, every number from the rows, every response under today's readers, marks and provenance from the manifest,
-    and with --bench the item set. Ends with 1 when anything does not hold.
+    and with --bench the item set. Of a public runner's folder, which vouches for little, what can be checked is.
+    Ends with 1 when anything does not hold.
     """
     import json
 
-    from twlocal.bundle import unpack, write
+    from twlocal.bundle import loose, unpack, write
+    from twlocal.bundle.verify import Finding, Verified
     from twlocal.bundle.verify import verify as check
 
     dataset = None
@@ -41,15 +46,26 @@ def verify(path: Path, **options: Any) -> int:
         from twlocal.cli.dataset_options import load_dataset
 
         dataset = load_dataset(options["bench"], options)
-    with unpack.opened(path, limit=int(options["max_size"] * (1 << 30))) as folder:
-        root = unpack.root(folder, write.NAME)
-        if root is None:
-            raise unpack.Refused(
-                f"{path} is no bundle: there is no {write.NAME} in it",
-                hint="twlocal import takes a public runner's results folder as it is",
-            )
-        found = check(root, dataset=dataset, withdrawn=_withdrawn(options["withdrawn"]))
-    out(json.dumps(_as_dict(found), ensure_ascii=False, indent=1) if options["as_json"] else "\n".join(_told(found)))
+    withdrawn = _withdrawn(options["withdrawn"])
+    results: list[Loose] = []
+    try:
+        with unpack.opened(path, limit=int(options["max_size"] * (1 << 30))) as folder:
+            root = unpack.root(folder, write.NAME)
+            if root is not None:
+                found = check(root, dataset=dataset, withdrawn=withdrawn)
+            else:
+                items = None if dataset is None else [i for i in dataset.items if i.content_hash not in withdrawn]
+                findings, results = loose.check(folder, items)
+                if not results:
+                    findings = [Finding(str(path), f"is no bundle: it holds neither {write.NAME} nor rows of results")]
+                found = Verified(tuple(findings), (), False, "")
+    except unpack.Refused as error:
+        found = Verified((Finding("refused", error.message),), (), False, "")
+    out(
+        json.dumps(_as_dict(found), ensure_ascii=False, indent=1)
+        if options["as_json"]
+        else "\n".join(_told(found, results))
+    )
     if not found.clean:
         note(f"{len(found.findings):,} findings: {path} does not hold together")
     return 0 if found.clean else 1
@@ -70,7 +86,7 @@ def _withdrawn(path: Path | None) -> frozenset[str]:
     return frozenset(hashes)
 
 
-def _told(found: Verified) -> list[str]:
+def _told(found: Verified, results: Sequence[Loose]) -> list[str]:
     lines = [f"finding: {finding}" for finding in found.findings]
     for one in found.runs:
         if one.run is None:
@@ -82,6 +98,13 @@ def _told(found: Verified) -> list[str]:
         if one.compared is not None:
             gone = f", {len(one.compared.withdrawn):,} withdrawn" if one.compared.withdrawn else ""
             lines.append(f"  item set: {one.compared}{gone}")
+    for result in results:
+        repeated = f", {result.repeated:,} with the hash of another" if result.repeated else ""
+        lines.append(f"{result.name}: {result.ok:,} of {result.n:,} right{repeated}")
+    if results:
+        return [*lines, f"{'clean' if found.clean else 'NOT CLEAN'} (rows without a checksum, taken at their word)"]
+    if not found.runs:
+        return [*lines, "NOT CLEAN"]
     kind = "with responses, each read again" if found.full else "without responses: its rows are taken at their word"
     lines.append(f"{'clean' if found.clean else 'NOT CLEAN'} ({kind}); checksum {found.digest}")
     return lines
