@@ -26,8 +26,10 @@ _FOOTER = re.compile(
 )
 _PAGE_NUMBER = re.compile(r"^[-－–—~]?\s*\d{1,3}\s*[-－–—~]?$")
 _ITEM_LIKE = re.compile(r"[(（]?\d{1,3}(?!\d)(?!\s*年)|[(（]")
+# A heading names its part and says so (部分, 題, a bracket or a colon): 甲、乙二人 begins many a stem of law papers.
 _SECTION = re.compile(
-    r"^[甲乙丙丁戊壹貳參肆]\s*、\s*(?:.{0,10}?)(申論|論文|作文|公文|測驗|選擇|翻譯|寫作|閱讀|問答|計算|實作|非選)"
+    r"^[甲乙丙丁戊壹貳參肆]\s*、\s*[^、，。；：:]{0,8}?(申論|論文|作文|公文|測驗|選擇|翻譯|寫作|閱讀|問答|計算|實作|非選)"
+    r"(?:擇?題?\s*(?:部\s*分|部\s*份|[:：（(])|擇?題\s*$)"
 )
 _CHOICE = ("測驗", "選擇")
 _NOT_CHOICE = re.compile(r"非\s*(?:測驗|選擇)")

@@ -91,7 +91,13 @@ def parse_pages(pages: Sequence[Page]) -> Paper:
             rejections.append(Rejection("image_markers", f"{len(marks)} image marks, {len(chain.numbers)} questions"))
 
     stated = _stated(header, len(chain.numbers))
-    rejections += _counts(chain, stated, header.stated_counts)
+    short = _counts(chain, stated, header.stated_counts)
+    flags: list[str] = []
+    if stated is not None and not short:
+        # Every stated question is there: a page without text is a page of figures.
+        flags += [f"page_without_text:{n}" for n in bare]
+        rejections = [r for r in rejections if r.reason != "no_text_layer"]
+    rejections += short
     signs: dict[int, int] = {}
     for k, _ in images.other if painted else []:
         signs[k] = signs.get(k, 0) + 1
@@ -99,7 +105,7 @@ def parse_pages(pages: Sequence[Page]) -> Paper:
         lines, marks, chain, {page.number: page for page in pages}, _margin(lines), _body_size(lines), signs
     )
     items, shared = _items(reading)
-    flags = [] if stated is not None else ["no_stated_count"]
+    flags += [] if stated is not None else ["no_stated_count"]
     flags += ["image_numbers"] if chain.images else []
     flags += ["image_markers"] if painted else []
     return Paper(header, stated, tuple(items), tuple(shared), len(pages), tuple(flags), tuple(rejections))

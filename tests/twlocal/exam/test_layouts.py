@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from twlocal.exam.layout import section_kind
 from twlocal.exam.paper import parse_paper
 
 
@@ -328,3 +329,36 @@ def test_the_code_box_is_no_part_of_title_and_fields(sheet):
     assert (header.title, header.year) == ("113年公務人員特種考試警察人員考試試題", 113)
     assert header.fields == {"等別": "三等考試", "類科": "行政警察、外事警察", "科目": "警察法規", "考試時間": "2小時"}
     assert header.codes == ("80160-80860",)
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("甲、申論題部分：（50 分）", "essay"),
+        ("甲、作文部分：（80分）甲、申論題部分：", "essay"),
+        ("乙、測驗題部分：（50分） 代號：6801", "choice"),
+        ("乙、測驗部分：（20分）", "choice"),
+        ("貳、選擇題", "choice"),
+        ("乙、非選擇題部分：", "essay"),
+        ("甲、乙二人共同選擇犯罪計畫，下列何者正確？", None),
+        ("甲、乙、丙三人參加測驗題部分", None),
+        ("甲選擇題庫", None),
+    ],
+)
+def test_headings_of_parts(line, kind):
+    assert section_kind(line) == kind
+
+
+def test_a_stem_about_two_persons_is_no_heading(sheet):
+    made = sheet().text(36, 80, "乙、測驗題部分：（50 分） 代號：2501").text(58, 100, "共2題，每題2分。")
+    made.text(40, 140, "1 下列關於契約之敘述，何者正確？").text(60, 158, "甲、乙二人選擇申論題之計算方法，何者正確？")
+    made.text(60, 176, "Ⓐ甲 Ⓑ乙 Ⓒ丙 Ⓓ丁").text(40, 194, "2 何者正確？").text(60, 212, "Ⓐ甲 Ⓑ乙 Ⓒ丙 Ⓓ丁")
+    paper = read(made)
+    assert paper.accepted and len(paper.usable) == 2
+
+
+def test_a_page_of_figures_does_not_refuse_a_whole_paper(sheet):
+    made = sheet().text(48, 100, "本科目共2題，每題1分").text(40, 140, "1 何者正確？").text(60, 158, "Ⓐ甲 Ⓑ乙 Ⓒ丙 Ⓓ丁")
+    made.text(40, 180, "2 何者正確？").text(60, 198, "Ⓐ甲 Ⓑ乙 Ⓒ丙 Ⓓ丁").page().image(30, 80, 540, 700)
+    paper = read(made)
+    assert paper.accepted and paper.flags == ("page_without_text:2",)
