@@ -51,7 +51,10 @@ FACTS = tuple(one.name for one in fields(ResultRow) if one.name not in ("repeat"
 
 @dataclass(frozen=True)
 class Result:
-    """A result as it comes in. kind: bundle, runner or twinkle. complete, quantised: None where it is not told."""
+    """A result as it comes in. kind: bundle, runner or twinkle. complete, quantised: None where it is not told.
+
+    part: which of several measurements of the same thing it is; at temperature 0 their rows may be the same.
+    """
 
     name: str
     kind: str
@@ -60,6 +63,7 @@ class Result:
     bench: str
     rows: Sequence[ResultRow]
     protocol: str = ""
+    part: str = ""
     complete: bool | None = None
     quantised: bool | None = None
     marks: tuple[str, ...] = ()
@@ -69,7 +73,7 @@ class Result:
     def checksum(self) -> str:
         """sha256 (hex) over what was measured: equal for the same rows in another order or from another file."""
         rows = sorted(json.dumps(asdict(row), ensure_ascii=False, sort_keys=True) for row in self.rows)
-        identity = json.dumps([self.kind, self.model, self.bench, self.protocol], ensure_ascii=False)
+        identity = json.dumps([self.kind, self.model, self.bench, self.protocol, self.part], ensure_ascii=False)
         return hashlib.sha256("\n".join([identity, *rows]).encode("utf-8")).hexdigest()
 
 

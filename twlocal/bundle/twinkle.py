@@ -171,8 +171,9 @@ def _result(found: _Set, source: str, model: str, bench: str) -> Result:
     evaluation = config.get("evaluation")
     evaluation = evaluation if isinstance(evaluation, dict) else {}
     named = bench or "+".join(exchange.file(path) for path in datasets) or exchange.file(found.name)
-    # Whether options were shuffled decides whether the letters are the source's; unsaid, it is not known.
-    in_order = evaluation.get("shuffle_options") is False and not evaluation.get("dataset_overrides")
+    # Whether options were shuffled decides whether the letters are the source's. Unsaid, they were not; but a dataset may
+    # have settings of its own, and without a configuration nothing is known.
+    in_order = bool(evaluation) and not evaluation.get("shuffle_options") and not evaluation.get("dataset_overrides")
     rows = [_row(at, row, in_order) for at, row in enumerate(found.rows)]
     method = evaluation.get("evaluation_method")
     notes = list(_notes(found, datasets))
@@ -183,6 +184,7 @@ def _result(found: _Set, source: str, model: str, bench: str) -> Result:
         model=name or "unknown",
         bench=named,
         rows=rows,
+        part=f"{found.name} run {found.run}",
         protocol=f"twinkle-eval {method}" if isinstance(method, str) else "twinkle-eval",
         provenance=scrubbed(
             {
