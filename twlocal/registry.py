@@ -98,12 +98,15 @@ class KnownModel:
 
     def bytes_in(self, dtype: str = "") -> int | None:
         """Bytes of the weights as released, or held in another `dtype`; None where that is not known."""
-        if dtype in ("", self.dtype):
-            if self.weight_bytes is not None:
-                return self.weight_bytes
-            dtype = self.dtype
-        width = WIDTHS.get(dtype)
-        return round(self.parameters * width) if self.parameters is not None and width else None
+        if dtype in ("", self.dtype) and self.weight_bytes is not None:
+            return self.weight_bytes
+        width, own = WIDTHS.get(dtype or self.dtype), WIDTHS.get(self.dtype)
+        if width is None:
+            return None
+        if self.parameters is not None:
+            return round(self.parameters * width)
+        # A checkpoint on this disk tells its bytes and not its parameters.
+        return round(self.weight_bytes / own * width) if self.weight_bytes is not None and own else None
 
     @property
     def kv_bytes(self) -> int | None:

@@ -128,7 +128,10 @@ def _context(model: KnownModel, wishes: Wishes) -> tuple[int, list[Reason]]:
     facts = {"context": length, "wanted": wanted, "budget": budget, "prompt": wishes.longest_prompt or 0}
     if length >= wanted:
         return length, [Reason("context_measured" if wishes.longest_prompt else "context", OK, facts)]
-    room = length - (wishes.longest_prompt if wishes.longest_prompt is not None else fit.PROMPT_RESERVE)
+    if wishes.longest_prompt is None:
+        # Nothing is refused for a prompt whose length is a guess.
+        return length, [Reason("context_shared", NOTE, facts)]
+    room = length - wishes.longest_prompt
     if room < 1:
         return length, [Reason("context_too_short", NO, facts)]
     return length, [Reason("context_short", NOTE, facts | {"room": room})]
@@ -179,7 +182,9 @@ def _vllm(model: KnownModel, hardware: Hardware, engine: EngineFacts, wishes: Wi
     settings |= chosen
     weights = model.bytes_in(settings.get("dtype", ""))
     if found is not None and weights is not None and model.kv_bytes is not None and group:
-        room = fit.kv_tokens(found, weights, model.kv_bytes)
+        # Keys and values are kept in the dtype of the sums.
+        wide = 2 if settings.get("dtype") == "float32" else 1
+        room = fit.kv_tokens(found, weights, model.kv_bytes * wide)
         if room < length:
             reasons.append(Reason("kv_short", NO, {"tokens": room, "context": length}))
         else:

@@ -115,6 +115,8 @@ def test_sizes() -> None:
     assert one(parameters=10, weight_bytes=7, dtype="mxfp4").bytes_in("float16") == 20
     assert one(parameters=10, dtype="mxfp4").bytes_in() is None
     assert one(dtype="bfloat16").bytes_in() is None
+    assert one(weight_bytes=20, dtype="bfloat16").bytes_in("float32") == 40
+    assert one(weight_bytes=20, dtype="q4_k_m").bytes_in("float32") is None
     assert one(parameters=10).bytes_in() is None
 
 
