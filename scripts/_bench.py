@@ -33,7 +33,7 @@ class Measured:
 
     started: `time.monotonic()` just before it was started. wall, cpu: seconds (user and system, with all children that
     it waited for). peak_mb: 10⁶ bytes, the most that the whole process tree held at once where /proc tells (Linux),
-    else that its largest process did. output: the end of what it printed.
+    else that its largest process did. killed: it ran past the time allowed. output: the end of what it printed.
     """
 
     started: float
@@ -42,6 +42,7 @@ class Measured:
     peak_mb: float
     code: int
     output: str
+    killed: bool = False
 
 
 def measure(command: Command, *, timeout: float, log: Path) -> Measured:
@@ -79,6 +80,7 @@ def measure(command: Command, *, timeout: float, log: Path) -> Measured:
         peak_mb=max(largest, watch.peak) / 1e6,
         code=process.returncode,
         output=log.read_bytes()[-4000:].decode("utf-8", "replace"),
+        killed=wall >= timeout and process.returncode < 0,
     )
 
 

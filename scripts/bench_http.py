@@ -158,6 +158,10 @@ def checked(measured: _bench.Measured, seen: Mapping[str, Any], stored: Callable
     `stored` counts the answers in its output; None: it stores nothing by intention.
     """
     tail = "\n    ".join(measured.output.strip().splitlines()[-6:])
+    if measured.killed:
+        raise Failed(
+            f"it was killed after {measured.wall:.0f} s (--timeout) with {seen['answered']} of {items} answered"
+        )
     if measured.code != 0:
         raise Failed(f"it ended with code {measured.code}:\n    {tail}")
     if not seen["requests"] == seen["answered"] == seen["distinct"] == items:

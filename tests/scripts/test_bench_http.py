@@ -138,6 +138,12 @@ def test_a_tool_that_did_not_do_the_work_is_no_measure(
     assert "last words" in str(raised.value)
 
 
+def test_a_tool_that_ran_out_of_time_is_told_how_far_it_came(bench: ModuleType, shared: ModuleType) -> None:
+    late = shared.Measured(0.0, 600.2, 1.0, 50.0, -9, "", killed=True)
+    with pytest.raises(bench.Failed, match=r"600 s .* 3 of 5"):
+        bench.checked(late, {"requests": 4, "answered": 3, "distinct": 4}, lambda: 5, 5)
+
+
 def test_a_tool_that_did_the_work_is_a_measure(bench: ModuleType, shared: ModuleType) -> None:
     bench.checked(measured(shared), GOOD, lambda: 5, 5)
     bench.checked(measured(shared), GOOD, lambda: None, 5)
@@ -171,6 +177,7 @@ def test_a_command_that_hangs_is_killed_with_its_children(shared: ModuleType, tm
     command = shared.Command([sys.executable, "-c", parent], tmp_path, {"PATH": "/usr/bin"})
     began = time.monotonic()
     found = shared.measure(command, timeout=0.5, log=tmp_path / "log")
+    assert found.killed
     assert found.code < 0
     assert time.monotonic() - began < 30
 
