@@ -171,8 +171,8 @@ def _result(found: _Set, source: str, model: str, bench: str) -> Result:
     evaluation = config.get("evaluation")
     evaluation = evaluation if isinstance(evaluation, dict) else {}
     named = bench or "+".join(exchange.file(path) for path in datasets) or exchange.file(found.name)
-    # Whether options were shuffled decides whether the letters are the source's. Unsaid, they were not; but a dataset may
-    # have settings of its own, and without a configuration nothing is known.
+    # Whether options were shuffled decides whether the letters are the source's. Unsaid, they were not; but a dataset
+    # may have settings of its own, and without a configuration nothing is known.
     in_order = bool(evaluation) and not evaluation.get("shuffle_options") and not evaluation.get("dataset_overrides")
     rows = [_row(at, row, in_order) for at, row in enumerate(found.rows)]
     method = evaluation.get("evaluation_method")
