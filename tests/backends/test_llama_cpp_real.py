@@ -3,7 +3,6 @@
 import gc
 import os
 import struct
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -27,7 +26,8 @@ def smollm2():
 
 
 def real_requests(count):
-    opening = (Message("system", "請選出正確的答案。"), Message("user", "1 加 1？"), Message("assistant", "\\boxed{B}"))
+    # No example of an answer: it would be copied, and equal texts would prove nothing.
+    opening = (Message("system", "請先說明理由，再選出正確的答案。"),)
     made = []
     for n in range(count):
         # Lengths differ widely: contexts grow in one order and not in the other, and one prompt takes two chunks.
@@ -60,7 +60,7 @@ def test_one_slot_gives_the_same_text_wherever_in_a_run_an_item_stands(smollm2):
     assert texts(smollm2, requests[:2], threads=2) == {key: forwards[key] for key in ("0", "1")}
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_many_slots_answer_everything_once(smollm2):
     backend = real(smollm2, slots=4)
     got = list(backend.generate(real_requests(10)))
@@ -69,10 +69,10 @@ def test_many_slots_answer_everything_once(smollm2):
     assert all(c.completion_tokens <= MAX_TOKENS and c.text and not c.error_kind for c in got)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_no_memory_is_lost_with_items(smollm2):
     backend = real(smollm2)
-    requests = [replace(r, max_tokens=4) for r in real_requests(3)]
+    requests = [Request(str(n), (Message("user", f"{n} + 1 ="),), 4) for n in range(3)]
 
     def resident():
         gc.collect()
