@@ -22,6 +22,7 @@ import argparse
 import csv
 import json
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -331,6 +332,7 @@ def main() -> None:
     unknown = set(wish.scenarios.split(",")) - {"instant", "50ms", "500ms"}
     if unknown:
         raise SystemExit(f"no such scenario: {', '.join(sorted(unknown))} (there are: instant, 50ms, 500ms)")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that servers and folders are cleared away then too
     plan, before = scenarios(wish), _bench.machine()
     tools, left_out = chosen(wish)
     with tempfile.TemporaryDirectory(prefix="bench-http-") as folder:
