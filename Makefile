@@ -8,14 +8,19 @@ MODEL ?= smollm2-135m
 # Only the smallest model needs worked examples; any other is asked under the published protocol.
 PROTOCOL ?= $(if $(filter smollm2-135m,$(MODEL)),box-2shot,box)
 DEMO_DB ?= demo.db
-# llama.cpp is compiled at the first install; the vision part is not needed.
-export CMAKE_ARGS ?= -DLLAVA_BUILD=OFF
+# Two minutes on a laptop. All of the demo's questions: make demo LIMIT=144
+LIMIT ?= 96
+# llama.cpp is compiled at the first install; the vision part is not needed. GCC miscompiles its AMX code, which then dies
+# of an illegal instruction (ggml-org/llama.cpp#26954): where the processor has AMX, it is left out.
+AMX := $(shell c++ -march=native -dM -E -x c++ /dev/null 2>/dev/null | grep -c AMX_INT8)
+NO_AMX := -DCMAKE_C_FLAGS=-mno-amx-int8 -DCMAKE_CXX_FLAGS=-mno-amx-int8
+export CMAKE_ARGS ?= -DLLAVA_BUILD=OFF $(if $(filter-out 0,$(AMX)),$(NO_AMX))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test test-engines coverage lint types format build clean
 
 demo: $(VENV)/.installed-demo
-	$(BIN)/twlocal run $(MODEL) --bench demo --protocol $(PROTOCOL) --db $(DEMO_DB)
+	$(BIN)/twlocal run $(MODEL) --bench demo --protocol $(PROTOCOL) --limit $(LIMIT) --db $(DEMO_DB)
 	@echo
 	@echo "Next: $(BIN)/twlocal show $$($(BIN)/twlocal runs --db $(DEMO_DB) --json | $(BIN)/python -c 'import json, sys; print(json.load(sys.stdin)[-1]["name"])') 0 --db $(DEMO_DB)"
 
