@@ -8,8 +8,8 @@ MODEL ?= smollm2-135m
 # Only the smallest model needs worked examples; any other is asked under the published protocol.
 PROTOCOL ?= $(if $(filter smollm2-135m,$(MODEL)),box-2shot,box)
 DEMO_DB ?= demo.db
-# Two minutes on a laptop. All of the demo's questions: make demo LIMIT=144
-LIMIT ?= 96
+# A minute or two on two cores. All of them: make demo LIMIT=144
+LIMIT ?= 72
 # llama.cpp is compiled at the first install; the vision part is not needed. GCC miscompiles its AMX code, which then dies
 # of an illegal instruction (ggml-org/llama.cpp#26954): where the processor has AMX, it is left out.
 AMX := $(shell c++ -march=native -dM -E -x c++ /dev/null 2>/dev/null | grep -c AMX_INT8)
