@@ -91,10 +91,10 @@ def test_names_are_for_people_and_shells(model: str, bench: str, name: str) -> N
     assert made.name == name + made.key[:6]
 
 
-@given(st.permutations(ITEMS + [ITEMS[0]]))
+@given(st.permutations([*ITEMS, ITEMS[0]]))
 def test_the_order_of_a_run_is_not_the_order_of_the_file(items: list[Item]) -> None:
     rows = plan.plan_order(items)
-    assert rows == plan.plan_order(ITEMS + [ITEMS[0]])
+    assert rows == plan.plan_order([*ITEMS, ITEMS[0]])
     assert [row.no for row in rows] == list(range(7))
     assert sorted(row.occurrence for row in rows) == [0, 0, 0, 0, 0, 0, 1]
     assert [row.item.content_hash for row in rows] == sorted(row.item.content_hash for row in rows)
