@@ -25,7 +25,8 @@ CUE = re.compile(
     r"答案(?:選項)?|解答|正解|正確的?選項|最(?:佳|適當|合適|恰當|適合|符合)的?選項|答(?<![回問應作解]答)(?=\s?:)"
     r"|本題|此題|這一?題|該題"
     r"|選(?<![候挑篩當單複多評遴甄競罷普推首入獲精]選)擇?(?!項|題|民|舉|任|手|區|定|取|用|罷|票)|擇(?<!選擇)"
-    r"|更正[為成選]|修正[為成選]|改[為成選]"
+    r"|(?:更正|修正|訂正)(?:後?[為成選是]|\s?:)|改[為成選]"
+    r"|結論(?=\s?[:是為])|正確的?(?=應該?[是為]|[是為]\s?[(*「]{0,3}[A-Z])"
     r"|我(?:個人)?(?:認為|覺得|相信|猜測?)(?:應該|可能|應)?是"
 )
 ENGLISH_HINTS = ("ans", "option", "choice", "select", "pick", "choos", " with", " for", " it")
@@ -37,6 +38,7 @@ ENGLISH_CUE = re.compile(
     r"|my (?:option|choice|selection|pick)(?![a-z])"
     r"|choose(?![a-z])|choosing(?![a-z])|pick(?:ing)?(?![a-z])|select(?:ing)?(?![a-z])"
     r"|go(?:ing)? with(?![a-z])|opt for(?![a-z])|vote for(?![a-z])"
+    r"|correction(?=\s?:)|conclusion(?=\s?:)"
     r"|i(?: think| believe| guess| am confident| am sure|'m confident|'m sure)(?: that)?"
     r" it(?:'s| is| must be| should be| has to be)"
 )
@@ -49,10 +51,10 @@ REVERSE = re.compile(
 )
 # B 正確, "B is wrong".
 VERDICT = re.compile(
-    rf"(?P<x>[A-Z]){_CAPITAL}(?:{CLOSERS}|[\s:]){{0,6}}(?:選項|項)?\s{{0,2}}(?:的?(?:敘述|說法|描述|內容))?"
-    r"(?:才|就|即|最|完全|是|為|(?i:is|more|\s)){0,4}\s{0,2}"
-    rf"(?:(?P<right>正確|對的|無誤|{_english('correct|right|true', whole=False)})"
-    r"|(?P<wrong>不正確|錯誤|錯的|不對|有誤|"
+    rf"(?P<x>[A-Z]){_CAPITAL}(?:{CLOSERS}|[\s:.|]){{0,6}}(?:選項|項)?\s{{0,2}}(?:的?(?:敘述|說法|描述|內容))?"
+    r"(?:才|就|即|最|更|比?較|也|亦|完全|是|為|(?i:is|also|more|\s)){0,4}\s{0,2}"
+    rf"(?:(?P<right>正確|對的|無誤|對(?=\s{{0,2}}(?:[。,，;；\n|]|\Z))|{_english('correct|right|true', whole=False)})"
+    r"|(?P<wrong>不正確|錯誤|錯的|不對|有誤|錯(?=\s{0,2}(?:[。,，;；\n|]|\Z))|"
     rf"{_english('incorrect|wrong|false|not correct|not true|not right', whole=False)}))"
 )
 
@@ -63,7 +65,7 @@ NEGATION = re.compile(
 )
 VERB = re.compile(rf"[是為:=→⇒➡在]|選(?!項)擇?|屬於?|{_english('is|was|be|being|seems to be|appears to be')}")
 LINK = re.compile(
-    rf"(?:{NEGATION.pattern}|{VERB.pattern}|[\s*_\"”」』】〕\])#`~,，.]"
+    rf"(?:{NEGATION.pattern}|{VERB.pattern}|[\s*_\"'’”」』】〕\])#`~,，.]"
     r"|應該|應當|當|絕對|肯定|應|就|即|便|會|只能|只有|最有?可能|可能|很|一定|必定|必然|必|當然|顯然|確實|仍然?|還"
     r"|似乎|看來|看起來|理應|乃|則|也|都|因此|了|的|出|我們?|認為|最終|最後"
     r"|"
@@ -94,7 +96,7 @@ TERM = re.compile(r"\s?(?:型|級|群|肝|細胞|類|組|點|圖|股|片|餐|君
 ENDS = re.compile(r"\s{0,8}(?:\Z|[\n.。,，;；:!…、]|(?:<\||</s>))|\s{0,8}(?:-{1,3}|–|—)(?![A-Za-z0-9])")
 GOES_ON = re.compile(
     r"\s{0,4}(?:選項|項|這|正確|才|而|因|最|是|為|無誤|故|所以|其|並|即|此|不|也|比|較|吧|了|喔|啦|啊|呀|莫屬|符合"
-    r"|的(?:原因|理由|選項|敘述|說法|內容|描述)|\(|「|“|<|\\|[\u2600-\u27bf\U0001f300-\U0001faff])"
+    r"|的(?:原因|理由|選項|敘述|說法|內容|描述)|\((?!-?[\d.]{1,8},\s?-?[\d.]{1,8}\))|「|“|<|\\|[\u2600-\u27bf\U0001f300-\U0001faff])"
     r"|\s{1,4}"
     + _english(
         "because|since|as|is|and|but|due|which|where|not|rather|instead|with|based|given|according|for|in|from|by|on"
@@ -115,11 +117,28 @@ REJECTED = re.compile(
     r"|(?i:(?:is|was) (?:not|wrong|incorrect|false|too)|isn't|can't be|cannot be))"
     r"|\s{0,4}[,，.。…—;]{0,3}\s{0,4}(?:不對|錯了|等等|且慢|不不|(?i:wait|no,|hmm|hold on|actually,? no))"
 )
+# Behind a statement, at the beginning of a clause: it is taken back. 不對 and 應為 are said of other options too, so
+# they count with a stop behind them, or with a letter right behind the statement.
+TAKEN_BACK = re.compile(
+    r"(?<=[.。,，;；!?…—\n])\s{0,2}(?:"
+    r"(?P<weak>(?:但|而)?(?:其實|實際上?)?(?:正確的?)?應該?[是為])"
+    r"|[哦噢喔啊]不|不(?=\s?[,，.。!…])|(?:不對|錯了|等一?下)(?=\s?[,，.。!…])|等等(?=\s?[,，.。!…])|且慢|抱歉|對不起"
+    r"|我?[算弄搞說看寫答]錯|更正|訂正"
+    rf"|{_english('sorry|oops|wait|hold on|i meant|no(?=[,.!…]| wait)|my mistake|actually|correction|scratch that')})"
+)
+# What may stand between that and the letter meant.
+INSTEAD = re.compile(
+    r"(?:[\s,，.。:!…*_(「\"'-]|我?[算弄搞說看寫答]錯了?|正確的?|答案|選項?|應該|應當|應|才|其實|[是為]|更正|訂正|後"
+    rf"|{_english('i meant|no|wait|sorry|my bad|the|correct|answer|option|that|is|was|wrong|it|should|be|must|s|to')})"
+    r"{0,24}(?P<x>[A-Z])(?![A-Za-z0-9])"
+)
+LONE_LETTER = re.compile(r"(?<![A-Za-z0-9'’_^])[A-Z](?![A-Za-z0-9'’_^])")
 IF_AFTER = re.compile(rf"\s{{0,2}}[,，]?\s{{0,2}}(?:如果|若|{_english('if|only if|unless', whole=False)})")
 # A second letter.
 SEVERAL = re.compile(
     r"(?P<comma>\s{0,4}[,，])?\s{0,4}"
-    rf"(?:(?P<hard>或者?|還是|抑或|/|~|至|到|{_english('or|to', whole=False)})"
+    rf"(?:(?P<hard>或者?(?:許|可能)?|也(?:許|可能|可以?)|亦可能?|還是|抑或|/|~|至|到"
+    rf"|{_english('or(?: maybe| possibly| perhaps)?|to|maybe|perhaps', whole=False)})"
     rf"|(?P<soft>[、&+\-]|和|與|及|以及|跟|{_english('and', whole=False)}))?"
     r"\s{0,4}(?:答案)?[是為選]?(?:選項|(?i:option|choice))?[\s(*_\[「\"]{0,6}"
     rf"(?P<y>[A-Z{ORDINALS}])(?![A-Za-z0-9'’])(?P<rest>{CLOSERS}{{0,6}}\s?)"
@@ -153,6 +172,15 @@ WRONG_BEFORE = re.compile(
     r"(?:不|非|錯誤的?|不正確的?|不適當的?|不是"
     r"|(?i:wrong |incorrect |in|false |bad |other |an |every |each |your |possible ))\Z"
 )
+# 誰說答案是 A, "some people say the answer is A".
+OTHERS_SAY_BEFORE = re.compile(
+    r"(?:(?:誰|[別他她]人|有[些的]?人|大家|網友|網路上?)(?:都|常|會)?[說認以]為?|據說|傳聞|謠傳"
+    r"|(?i:(?:people|students?|many|some|others|they|who)\s{1,2}(?:may |might |would |will |often )?"
+    r"(?:says?|said|thinks?|thought|believes?|believed|claims?|claimed)))"
+    r"[,，]?\s{0,2}(?:that\s)?(?:the\s)?(?:正確的?|(?i:correct|right)\s)?\Z"
+)
+# "second_answer", "wrong_answer": a key of its own. These words before it leave it the answer.
+OWN_KEY_BEFORE = re.compile(r"(?:\A|[^a-z])(?:final|correct|right|best|my|your|the|model|selected|predicted)[_-]\Z")
 RESOLVED_BEFORE = re.compile(r"[應故該我可宜]\s?\Z")
 SUPPOSED = re.compile(
     rf"若(?!干)|如果|假如|假設|假使|倘若?|要是|是否|以為|有人認為|{_english('if|suppose|assuming|unless|whether|had')}"
@@ -163,7 +191,7 @@ THEN = re.compile(r"則|就|那麼|(?i:then|would)")
 SENTENCE_END = re.compile(r"[。!?\n;；]|\.\s")
 # What may stand before a letter that opens its clause; "Hepatitis B is the answer" says nothing about an option B.
 OWN_BEFORE = re.compile(
-    r"(?:\A|[\n,，。.;；:!?、…—]|選項|答案|[故即則是為知但而]|所以|因此|因而|認為|只有|唯有|判斷"
+    r"(?:\A|[\n,，。.;；:!?、…—|]|選項|答案|[故即則是為知但而]|所以|因此|因而|認為|只有|唯有|判斷"
     r"|(?i:(?<![a-z])(?:option|choice|letter|answer|that|only|so|therefore|thus|hence|think|believe|then|clearly|but"
     r"|conclude)))[\s(*_「\"“\[【#$]{0,8}\Z"
 )

@@ -33,8 +33,11 @@ _OPTION = re.compile(
     r"(?:(?:選項|答案(?:選項)?(?:應?[是為])?|正確(?:答案|選項)(?:[是為])?"
     r"|(?i:(?:the )?(?:correct |final )?(?:answer|option|choice)(?: is)?))"
     rf"[{_DECORATION}:.]*+)?"
-    rf"(?P<x>[A-Za-z{ORDINALS}])(?![A-Za-z0-9'’])"
+    rf"(?P<x>[A-Za-z{ORDINALS}])(?![A-Za-z0-9'’#♯])"
 )
+# Behind a label: a verdict instead of the option's text, or the next label.
+_DENIED = re.compile(r"\s*(?:是|為)?(?:錯|不對|不正確|有誤|(?i:wrong|incorrect|false)(?![a-z]))")
+_LISTED = r"(?:[\s,，;；/、。.]\(?|\()%s\s?[).:、]"
 _BARE_REST = re.compile(rf"[{_DECORATION}.。,、;:!]*+(?:選項|項|(?i:option|choice))?[{_DECORATION}.。,、;:!]*")
 _SEPARATOR = re.compile(
     r"[\s}*_$]*(?:[)\]】」][\s}*_$]*[.:、]?|[:、]|\.(?!\d)(?![A-Za-z]\.)|,(?=\s*[\u3400-\u9fff])|(?<=\s)[-–—](?=\s))[\s*_]*(?P<rest>.*)"
@@ -142,4 +145,8 @@ def option(content: str, labels: str, *, bare: bool = False) -> tuple[str | None
     separated = _SEPARATOR.match(rest)
     if separated is None or (separated["rest"] is not None and _FORMULA.match(separated["rest"])):
         return None, False, False
+    if _DENIED.match(rest.lstrip(" ([).:、")):
+        return None, False, False
+    if any(re.search(_LISTED % other, rest) for other in labels if other != letter):
+        return None, False, True
     return letter, False, False

@@ -21,7 +21,10 @@ _OPENING = re.compile(
     rf"(?:(?:選項|選|(?i:option|choice|letter))\s?[:(*]{{0,3}}\s?)?(?P<x>[A-Za-z{ORDINALS}])(?![A-Za-z0-9'’^=+])"
 )
 _ALONE = re.compile(rf"(?:\s|{_SPECIAL}|[*_`$\"'”’」』】》)\]}}.。,、;!:~]|\\[)\]]|選項|項){{0,60}}\Z")
-_LABEL = re.compile(r"[*_`\"'”’」』】)\]}]{0,6}(?:[)\]】]|\.(?!\d)|:|、|\s{0,2}\n|,|，)[*_]{0,4}")
+_LABEL = re.compile(r"[*_`\"'”’」』】)\]}]{0,6}(?:[)\]】]|\.(?!\d)|:|、|\s{0,2}\n|,|，|。)[*_]{0,4}")
+_NEXT_QUESTION = re.compile(
+    r"(?<=\S)\s{0,8}\n[\s#*>]{0,8}(?:題目|下一題|(?i:question|next question))\s?\d{0,3}\*{0,2}\s?:"
+)
 # Behind a label: a verdict on the option, or the rest of a ratio, instead of the option's text.
 _DENIED = re.compile(
     r"\s{0,4}[A-Z]\s?[=:]|\s{0,4}(?:選項)?(?:是|為)?(?:錯|不|非|未|無法|有誤|(?i:incorrect|wrong|not |false))"
@@ -49,16 +52,19 @@ def lenient(final: Final, labels: str = "ABCD", strict: Reading | None = None) -
             found.letter, "box_several" if found.several else "box_decorated", found.start, found.end, *flags
         )
     folded = fold(text)
-    said = statement(folded, labels)
-    if said:
-        return reading(said.letter, said.why, said.start, said.end, *([ORDINAL] if said.ordinal else []))
-    judged = verdict(folded, labels)
-    if judged:
-        return reading(judged[0], "verdict", judged[1], judged[2])
-    opening = None if seen.foreign else _leading(folded, labels)
-    if opening:
-        letter, ordinal, start, end = opening
-        return reading(letter, "leading_letter", start, end, *([ORDINAL] if ordinal else []))
+    following = _NEXT_QUESTION.search(folded)
+    # A base model behind examples goes on with a question of its own making: what it said before that comes first.
+    for part in (folded[: following.start()], folded) if following else (folded,):
+        said = statement(part, labels)
+        if said:
+            return reading(said.letter, said.why, said.start, said.end, *([ORDINAL] if said.ordinal else []))
+        judged = verdict(part, labels)
+        if judged:
+            return reading(judged[0], "verdict", judged[1], judged[2])
+        opening = None if seen.foreign else _leading(part, labels)
+        if opening:
+            letter, ordinal, start, end = opening
+            return reading(letter, "leading_letter", start, end, *([ORDINAL] if ordinal else []))
     return Reading(None, "no_statement", None, final.flags)
 
 

@@ -45,7 +45,7 @@ def statement(text: str, labels: str) -> Statement | None:
     lower = text.lower()
     if any(hint in lower for hint in cues.ENGLISH_HINTS):
         for found in cues.ENGLISH_CUE.finditer(lower):
-            if not "a" <= lower[found.start() - 1 : found.start()] <= "z":
+            if _is_own(lower, found.start()):
                 found_cues.append((found.start(), found, _kind(found[0])))
     found_cues += [(found.start(), found, "reverse") for found in cues.REVERSE.finditer(text)]
     found_cues.sort(key=lambda cue: cue[0])
@@ -57,7 +57,7 @@ def statement(text: str, labels: str) -> Statement | None:
         if entry.kind == "not":
             withdrawn.add(entry.letter)
         elif entry.kind == "is" and entry.letter not in withdrawn:
-            return Statement(entry.letter, "statement", entry.start, entry.end, entry.ordinal)
+            return _corrected(text, entry, labels)
         else:
             why = {"several": "statement_several", "foreign": "statement_outside_labels"}.get(
                 entry.kind, "statement_withdrawn"
@@ -66,11 +66,41 @@ def statement(text: str, labels: str) -> Statement | None:
     return None
 
 
+def _is_own(lower: str, at: int) -> bool:
+    """Whether an English cue is a word of its own: no end of another one, no key such as "second_answer"."""
+    before = lower[max(0, at - 12) : at]
+    if not before or not ("a" <= before[-1] <= "z" or before[-1] in "_-"):
+        return True
+    return before[-1] in "_-" and (before[-2:-1] in " *_-\n" or cues.OWN_KEY_BEFORE.search(before) is not None)
+
+
+def _corrected(text: str, entry: _Entry, labels: str) -> Statement:
+    """The last statement, or what takes it back: "A. Sorry, I meant B", 答案是 A，不，是 B. No letter where that is unclear."""
+    for back in cues.TAKEN_BACK.finditer(text, entry.end):
+        if back["weak"] and back.start() > entry.end + 16:
+            continue
+        instead = cues.INSTEAD.match(text, back.end())
+        if instead and instead["x"] in labels and named(text, instead.start("x"), labels, ordinals=False)[1] == "is":
+            if instead["x"] != entry.letter:
+                return Statement(instead["x"], "statement", back.start(), instead.end())
+        elif not back["weak"] and _doubted(text, back.end(), entry.letter, labels):
+            return Statement(None, "statement_withdrawn", entry.start, back.end())
+    return Statement(entry.letter, "statement", entry.start, entry.end, entry.ordinal)
+
+
+def _doubted(text: str, start: int, letter: str, labels: str) -> bool:
+    """Whether what is said from `start` on speaks of another option, other than to reject it."""
+    for lone in cues.LONE_LETTER.finditer(text, start, start + 60):
+        if lone[0] in labels and lone[0] != letter:
+            return cues.REJECTED.match(text, lone.end()) is None
+    return False
+
+
 def _kind(cue: str) -> str:
     """The kind of a cue: a noun (答案), a topic (本題), a verb of choice (選), a correction or a belief."""
     if cue[0] in "選擇" or cue.startswith(_VERBS_OF_CHOICE):
         return "choose"
-    if cue[0] in "更修改我i":
+    if cue[0] in "更修訂改我i" or cue.startswith("correction"):
         return "think"
     return "topic" if cue[0] in "本此這該" else "noun"
 
@@ -84,7 +114,7 @@ def _forward(text: str, cue: re.Match[str], kind_of_cue: str, labels: str) -> _E
     if at is None:
         return None
     negated = cues.NEGATION.search(text, cue.end(), linked) is not None
-    if kind_of_cue == "noun" and cues.WRONG_BEFORE.search(before):
+    if kind_of_cue == "noun" and (cues.WRONG_BEFORE.search(before) or cues.OTHERS_SAY_BEFORE.search(before)):
         return None
     if kind_of_cue == "topic" and not cues.VERB.search(text, cue.end(), linked):
         return None
@@ -167,7 +197,8 @@ def named(text: str, at: int, labels: str, *, ordinals: bool) -> tuple[str, str 
     letter, ordinal = label(character, labels)
     end = _end(cues.AFTER, text, at + 1)
     bracketed = at > 0 and text[at - 1] in "([（" and text[at + 1 : at + 2] in (")", "]", "）")
-    if cues.WORD.match(text, at + 1) or (ordinal and not ordinals):
+    quoted = at > 0 and text[at - 1] == "'" == text[at + 1 : at + 2]
+    if (cues.WORD.match(text, at + 1) and not quoted) or (ordinal and not ordinals):
         return "", None, ordinal
     if character.islower() and not bracketed and not (len(text) <= 64 and cues.ENDS.match(text, end)):
         return "", None, False

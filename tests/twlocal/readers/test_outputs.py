@@ -406,7 +406,7 @@ MISLEADING = [
     ("I was tempted to choose A, but the answer is C.", None, "C"),
     ("Students often pick A. The answer is C", None, "C"),
     ("The answer is C. Students often pick A.", None, "C"),
-    ("你可能會選 A，但是正確的是 C。", None, None),
+    ("你可能會選 A，但是正確的是 C。", None, "C"),
     ("正確答案不是 A、B，而是 C。", None, "C"),
     ("答案不是A或B，而是C", None, "C"),
     ("答案為 C 而非 A、B", None, "C"),
@@ -508,7 +508,60 @@ MISLEADING = [
     ("本題 A 選項與 B 選項相同。", None, None),
 ]
 
-TABLE = [*BOXES, *STATEMENTS, *LEADING, *MISLEADING, *THINKING]
+# Answers taken back, foreign answers, and what a base model adds of its own.
+CORRECTED = [
+    ("答案：A（錯誤），應為 B", None, "B"),
+    ("答案：A。修正：B", None, "B"),
+    ("答案：A，更正：B", None, "B"),
+    ("答案：A。訂正：B", None, "B"),
+    ("答案：A。抱歉，應該是 B 才對。", None, "B"),
+    ("答案：A。抱歉，我算錯了，正確應為 B。", None, "B"),
+    ("答案是 A，不，是 B。", None, "B"),
+    ("答案是 A。哦不，題目問的是錯誤者，該看的是 B 的敘述。", None, None),
+    ("官方答案是 A，但正確應為 B", None, "B"),
+    ("Answer: A. Correction: B.", None, "B"),
+    ("Answer: A. Sorry, I meant B.", None, "B"),
+    ("The answer is A. Wait, that's wrong. It should be B.", None, None),
+    ("The answer is A. Actually B.", None, "B"),
+    ("The answer is A, no wait, B", None, "B"),
+    ("The answer is A. Wait, B also looks right to me.", None, None),
+    # What only looks like it.
+    ("答案：B。\n\n(A) 應為 60 天。\n(C) 應為 C 國。\n(D) 錯了。", None, "B"),
+    ("故選 B。A 不對，C 也不對。", None, "B"),
+    ("The answer is B. No other option fits; A is too old.", None, "B"),
+    ("The answer is B. Actually, A is wrong.", None, "B"),
+    ("答案是 B。抱歉，無法提供更多說明。", None, "B"),
+    ("答案可能是 A，也可能是 B", None, None),
+    ("The answer is A, or maybe B", None, None),
+    ("誰說答案是 A", None, None),
+    ("有人說答案是 A", None, None),
+    ("Some say the answer is A.", None, None),
+    ("正確的是 A、B、D，不正確的是 C", None, None),
+    ("所以正確的是 B", None, "B"),
+    ("結論：B", None, "B"),
+    ("D。因為 A 是錯的", None, "D"),
+    ("答案：A(1,2)", None, None),
+    ("答案：A (1945 年)", None, "A"),
+    ('{"answer": "C", "second_answer": "A"}', None, "C"),
+    ('{"answer": "C", "wrong_answer": "A"}', None, "C"),
+    ('{"final_answer": "C"}', None, "C"),
+    ("{'answer': 'C'}", None, "C"),
+    ('{"answer": ["A", "C"]}', None, None),
+    ('```json\n{"answer": "C"}\n```', None, "C"),
+    ("A 是正確的，不過 B 更正確", None, None),
+    ("| A | 錯誤 |\n| B | 正確 |\n| C | 錯誤 |\n| D | 錯誤 |", None, "B"),
+    ("| A | 正確 |\n| B | 錯誤 |\n| C | 正確 |\n| D | 正確 |", None, None),
+    ("A. 錯\nB. 錯\nC. 對\nD. 錯", None, "C"),
+    ("\\boxed{A: 甲, B: 乙}", None, None),
+    ("\\boxed{(A) 甲 (B) 乙}", None, None),
+    ("\\boxed{A（錯誤）}", None, None),
+    ("\\boxed{C#}", None, None),
+    ("答案：A\n\n題目：下一題？\nA. 甲\nB. 乙\nC. 丙\nD. 丁\n答案：B", None, "A"),
+    ("B\n\nQuestion: another\nAnswer: C", None, "B"),
+    ("先看題目。\n\n題目：何者正確？\nA. 甲\nB. 乙\nC. 丙\nD. 丁\n\n答案：C", None, "C"),
+]
+
+TABLE = [*BOXES, *STATEMENTS, *LEADING, *MISLEADING, *CORRECTED, *THINKING]
 
 
 @pytest.mark.parametrize(("output", "strict", "lenient"), TABLE, ids=[repr(row[0])[:60] for row in TABLE])
@@ -521,7 +574,7 @@ def test_output(output: str, strict: str | None, lenient: str | None) -> None:
 )
 @pytest.mark.parametrize("opened", [True, False])
 def test_closed_thinking_before_it_changes_nothing(thought: str, opened: bool) -> None:
-    for output, strict, lenient in [*BOXES, *STATEMENTS, *LEADING, *MISLEADING]:
+    for output, strict, lenient in [*BOXES, *STATEMENTS, *LEADING, *MISLEADING, *CORRECTED]:
         whole = f"{'<think>' if opened else ''}{thought}</think>\n{output}"
         assert (read("box", whole).letter, read("lenient", whole).letter) == (strict, lenient), output
 
