@@ -24,6 +24,10 @@ _COMMANDS = {
     "import": ("twlocal.cli.import_:import_", "Read back bundles, public runners' results and Twinkle Eval's files."),
     "sample": ("twlocal.cli.sample:sample", "Draw the deterministic sample of a benchmark, as a manifest for --ids."),
     "protocols": ("twlocal.cli.protocols:protocols", "List the protocols, or show one in full."),
+    "formosa": (
+        "twlocal.cli.formosa:formosa",
+        "Build tw-formosa-bench from the Taiwan.md corpus: windows, screening, permuting, the lexicon.",
+    ),
     "route": ("twlocal.cli.route:route", "Say which engine would run a model here or on another machine, and why."),
     "doctor": (
         "twlocal.cli.doctor:doctor",

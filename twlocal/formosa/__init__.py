@@ -1,0 +1,22 @@
+"""Taiwan.md → tw-formosa-bench, in stages that each are a command (section 4 of the paper).
+
+    articles   which files of a checkout are articles, and which are hubs, translations, indexes
+    markdown   an article's Markdown → blocks of prose with their place in the file; what was left out is counted
+    inline     the text inside one block: links, footnote marks, wikilinks, HTML, emphasis
+    sections   headings and labels that open references, further reading and captions
+    sentences  where a sentence ends
+    windows    blocks → paragraph-aligned windows that never end inside a sentence
+    build      the stage `windows` over a checkout and into the database
+    drafts     drafted items read from a file
+    rules      the named screening rules; stems, answers and options have a module each
+    lexicon    mainland vocabulary: longest match with exceptions; strict terms reject, review terms are shown
+    measure    every term's fires on native text, and the list it belongs to
+    simplified a pinned table of characters that Taiwan does not write
+    screening  the stage `screen`
+    permute    the order of an item's options, by the hash of its window
+    baselines  what one scores without knowing anything
+    accounting how many windows and items each stage took, kept and left
+
+Generation proposes, filtering disposes: no quality is taken from a generator's word. Parsing Markdown needs the extra
+`formosa` (`pip install "twlocal[formosa]"`); all else does not.
+"""
