@@ -75,7 +75,7 @@ def _is_own(lower: str, at: int) -> bool:
 
 
 def _corrected(text: str, entry: _Entry, labels: str) -> Statement:
-    """The last statement, or what takes it back: "A. Sorry, I meant B", 答案是 A，不，是 B. No letter where that is unclear."""
+    """The last statement, or what takes it back ("A. Sorry, I meant B"; 答案是 A，不，是 B), or no letter."""
     for back in cues.TAKEN_BACK.finditer(text, entry.end):
         if back["weak"] and back.start() > entry.end + 16:
             continue
