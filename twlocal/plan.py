@@ -99,6 +99,7 @@ def make(
         "protocol": {
             "name": protocol.name,
             "title": protocol.title,
+            "title_zh": protocol.title_zh,
             "sha256": protocol.sha256,
             "system_sha256": protocol.system_sha256,
             "system": protocol.system,
@@ -108,6 +109,7 @@ def make(
             "reader": protocol.reader,
             "publishable": protocol.publishable,
             "why_not": protocol.why_not,
+            "why_not_zh": protocol.why_not_zh,
         },
         "decoding": asdict(protocol.decoding),
         "repeats": wish.repeats,

@@ -21,7 +21,23 @@ from twlocal.errors import ProtocolError
 from twlocal.item import LABELS, Item, permutation
 
 DEFAULT = "box"
-_KEYS = {"title", "publishable", "why_not", "system", "body", "shuffle", "reader", "decoding", "examples"}
+_NOT_OURS = "a protocol file that does not ship with twlocal"
+_NOT_OURS_ZH = "這份協定檔不是 twlocal 附的"
+# What says of a protocol what it is, and changes nothing that it does: outside its hash.
+_NOTES = ("name", "title", "title_zh", "publishable", "why_not", "why_not_zh", "own_budget")
+_KEYS = {
+    "title",
+    "title_zh",
+    "publishable",
+    "why_not",
+    "why_not_zh",
+    "system",
+    "body",
+    "shuffle",
+    "reader",
+    "decoding",
+    "examples",
+}
 
 
 @dataclass(frozen=True)
@@ -38,7 +54,8 @@ class Protocol:
     """System prompt, user body, option shuffle, decoding and the reader of the published score.
 
     `system` is the text itself ("" for none). `body` holds the placeholders {question} {A} {B} {C} {D}.
-    `why_not` says why a score under it is not publishable. `own_budget`: its max_tokens is its own and not the bench's.
+    `why_not` says why a score under it is not publishable. `title_zh` and `why_not_zh` are the Chinese of
+    `title` and `why_not`, "" where nobody wrote it. `own_budget`: its max_tokens is its own and not the bench's.
     """
 
     name: str
@@ -52,12 +69,14 @@ class Protocol:
     why_not: str = ""
     examples: tuple[Example, ...] = ()
     own_budget: bool = False
+    title_zh: str = ""
+    why_not_zh: str = ""
 
     @cached_property
     def sha256(self) -> str:
         """Hash of everything that reaches the model or decides the reading; titles and notes are left out."""
         said = asdict(self)
-        for note in ("name", "title", "publishable", "why_not", "own_budget"):
+        for note in _NOTES:
             del said[note]
         return hashlib.sha256(json.dumps(said, ensure_ascii=False, sort_keys=True).encode("utf-8")).hexdigest()
 
@@ -136,11 +155,11 @@ def parse(name: str, text: str, *, folder: Path | None = None) -> Protocol:
             shuffle=bool(data.get("shuffle", True)),
             # A file from outside was not published with us: its scores stand apart unless it is one of ours.
             publishable=bool(data.get("publishable", False)) and folder is None,
-            why_not=str(
-                data.get("why_not", "" if folder is None else "a protocol file that does not ship with twlocal")
-            ),
+            why_not=str(data.get("why_not", _NOT_OURS if folder else "")),
             examples=tuple(_example(row) for row in data.get("examples", ())),
             own_budget="max_tokens" in data.get("decoding", {}),
+            title_zh=str(data.get("title_zh", "")),
+            why_not_zh=str(data.get("why_not_zh", _NOT_OURS_ZH if folder and "why_not" not in data else "")),
         )
     except (KeyError, TypeError) as error:
         raise ProtocolError(f"protocol {name}: {error}") from error

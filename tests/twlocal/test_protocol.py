@@ -81,7 +81,8 @@ def test_braces_in_a_question_are_text() -> None:
 
 def test_the_hash_covers_what_is_said_and_not_how_it_is_called() -> None:
     one = protocol.parse("one", GOOD + 'title = "甲"\n')
-    assert one.sha256 == protocol.parse("two", GOOD + 'title = "乙"\nwhy_not = "x"\n').sha256
+    notes = 'title = "乙"\ntitle_zh = "丁"\nwhy_not = "x"\nwhy_not_zh = "丙"\n'
+    assert one.sha256 == protocol.parse("two", GOOD + notes).sha256
     assert one.sha256 != protocol.parse("one", GOOD + "shuffle = false\n").sha256
     assert one.sha256 != protocol.parse("one", GOOD + "[decoding]\ntemperature = 0.5\n").sha256
     assert one.sha256 != one.with_budget(7).sha256
@@ -104,6 +105,17 @@ def test_a_protocol_file_of_ones_own(tmp_path: Path) -> None:
     mine = protocol.load(str(file))
     assert (mine.name, mine.system) == ("mine", "請作答。")
     assert not mine.publishable, "what does not ship with twlocal is not published under its name"
+    assert "does not ship" in mine.why_not and "不是 twlocal 附的" in mine.why_not_zh
+    file.write_text(GOOD + 'why_not = "mine"\n', encoding="utf-8")
+    assert (protocol.load(str(file)).why_not, protocol.load(str(file)).why_not_zh) == ("mine", "")
+
+
+@pytest.mark.parametrize("name", protocol.names())
+def test_a_bundled_protocol_says_what_it_is_in_both_languages(name: str) -> None:
+    one = protocol.load(name)
+    assert one.title and one.title_zh and one.title != one.title_zh
+    assert bool(one.why_not) == bool(one.why_not_zh) == (not one.publishable)
+    (one.title_zh + one.why_not_zh).encode("cp950")  # Big5 holds none of the simplified forms
 
 
 @pytest.mark.parametrize(

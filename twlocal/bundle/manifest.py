@@ -124,6 +124,8 @@ def _shapes(run: RunManifest) -> None:
     said, drawn = run.manifest["protocol"], run.manifest["sample"]
     if not all(isinstance(said[name], str) for name in ("name", "title", "system", "body", "why_not")):
         raise Malformed("has a protocol whose name or texts are none")
+    if not all(isinstance(said.get(name, ""), str) for name in ("title_zh", "why_not_zh")):
+        raise Malformed("has a protocol whose Chinese title or note is no text")
     if said["reader"] not in READERS:
         raise Malformed(f"names a reader that is not known here: {said['reader']!r}")
     if type(drawn["ids"]) is not bool or any(

@@ -23,6 +23,9 @@ def build(runs: Runs, run: RunRow, *, reader: str | None = None) -> RunView:
         protocol_sha256=protocol["sha256"],
         publishable=protocol["publishable"],
         why_not=protocol["why_not"],
+        # Not in the manifests of runs made before there were Chinese ones.
+        protocol_title_zh=protocol.get("title_zh", ""),
+        why_not_zh=protocol.get("why_not_zh", ""),
         backend=run.backend,
         engine=last.engine if last else "",
         engine_version=", ".join(dict.fromkeys(sitting.engine_version for sitting in sittings)),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from twlocal.report.table import columns, one_line, pad, safe, table, wrap
 from twlocal.report.view import RunView
@@ -13,7 +13,6 @@ from twlocal.tally import Tally
 
 BOLD, RED, YELLOW, _RESET = "\x1b[1m", "\x1b[31m", "\x1b[33m", "\x1b[0m"
 _MIN_WIDTH = 40
-_FRACTION = re.compile(r"\.\d+")  # of a second, in a time
 _COLUMNS = ("n", "strict", "interval", "lenient", "box", "parse", "cut")
 
 
@@ -105,8 +104,12 @@ class _Report:
 
     def bar(self, name: str) -> str:
         if name == "protocol" and self.view.why_not:
-            return self.view.why_not
+            return self.own(self.view.why_not, self.view.why_not_zh)
         return self.say(f"why_{name}", name=self.view.protocol)
+
+    def own(self, english: str, chinese: str) -> str:
+        # Of what the protocol says of itself: one that somebody else wrote may have no Chinese.
+        return chinese if chinese and self.lang == "zh-TW" else english
 
     # -- what surrounds it --------------------------------------------------------------------------------------
 
@@ -125,24 +128,25 @@ class _Report:
         withdrawn = self.say("withdrawn", count=score.withdrawn) if score.withdrawn else ""
         items = tally.planned // (score.repeats.asked if score.repeats else 1)
         yield "bench", self.say("bench_value", bench=view.bench, items=items, withdrawn=withdrawn)
-        sha = view.protocol_sha256[:16]
-        yield "protocol", self.say("protocol_value", name=view.protocol, title=view.protocol_title, sha=sha)
+        title = self.own(view.protocol_title, view.protocol_title_zh)
+        yield "protocol", self.say("protocol_value", name=view.protocol, title=title, sha=view.protocol_sha256[:16])
         engine = " ".join(part for part in (view.engine or view.backend, view.engine_version) if part)
         mark = [self.words["quantised_mark"]] if view.quantised else []
         yield "engine", self.words["list"].join([engine or self.words["unknown"], *mark])
         if tally.n:
             odd = self.words["list"].join(self._odd(tally))
             if odd:
-                yield "odd", odd
+                yield "responses", odd
             yield "tokens", self._tokens(tally)
         if score.repeats:
             accuracies = self.words["list"].join(_percent(share) for share in score.repeats.accuracies)
             asked, same, compared = score.repeats.asked, score.repeats.same, score.repeats.compared
             yield "repeats", self.say("repeats_value", asked=asked, accuracies=accuracies, same=same, compared=compared)
         if view.sittings:
-            started = self.say("started", when=_FRACTION.sub("", view.started)) if view.started else ""
+            started = self.say("started", when=_utc(view.started)) if view.started else ""
             time = self.words["unknown"] if view.seconds is None else self._duration(view.seconds)
-            yield "time", self.say("time_value", time=time, sittings=view.sittings, started=started)
+            several = self.say("sittings", count=view.sittings) if view.sittings > 1 else ""
+            yield "time", self.say("time_value", time=time, sittings=several, started=started)
 
     def _odd(self, tally: Tally) -> Iterator[str]:
         for key in ("truncated", "loops", "no_final", "empty", "refused", "filtered", "ordinal"):
@@ -195,6 +199,15 @@ class _Report:
         interval = f"{100 * tally.interval.low:.1f}-{100 * tally.interval.high:.1f}" if tally.n else "-"
         rates = (tally.lenient_accuracy, tally.box_rate, tally.parse_rate)
         return [name, n, _percent(tally.accuracy), interval, *map(_percent, rates), f"{tally.truncated:,}"]
+
+
+def _utc(when: str) -> str:
+    """An ISO 8601 time to the minute, as a person reads it; whatever is none stays as it is."""
+    try:
+        at = datetime.fromisoformat(when)
+    except ValueError:
+        return when
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if at.tzinfo else f"{at:%Y-%m-%d %H:%M}"
 
 
 def _percent(share: float | None) -> str:

@@ -12,7 +12,8 @@ class RunView:
     """A run with its score. An unknown is None or "".
 
     bench: name of the dataset. protocol, protocol_title, protocol_sha256: what was asked, and how; `publishable` and
-    `why_not` are the protocol's. quantised: None where it cannot be known (a server). started: ISO 8601 with its zone.
+    `why_not` are the protocol's, and so are the Chinese `protocol_title_zh` and `why_not_zh`, "" where they were never
+    written. quantised: None where it cannot be known (a server). started: ISO 8601 with its zone.
     seconds: work over all sittings. max_tokens, temperature: what was asked of the decoder.
     """
 
@@ -35,6 +36,8 @@ class RunView:
     sittings: int = 0
     max_tokens: int | None = None
     temperature: float | None = None
+    protocol_title_zh: str = ""
+    why_not_zh: str = ""
 
     @property
     def publication_bars(self) -> tuple[str, ...]:

@@ -98,7 +98,8 @@ def _changed(value: Any) -> Any:
 
 
 # What a sender tells and nobody else can know: when it was, how a sitting ended, and what the protocol is called.
-_AT_THEIR_WORD = {"created_at", "completed_at", "last_seen_at", "outcome", "title", "why_not", "publishable", "twlocal"}
+_AT_THEIR_WORD = {"created_at", "completed_at", "last_seen_at", "outcome", "publishable", "twlocal"}
+_AT_THEIR_WORD |= {"title", "title_zh", "why_not", "why_not_zh"}
 
 
 def _tamper(folder: Path, name: str, data: st.DataObject) -> tuple[str, bytes]:

@@ -21,18 +21,18 @@ Make = Callable[..., RunView]
 def test_the_whole_report_in_english(view: Make) -> None:
     assert render(view(), 100, by_subject=True) == (
         "box  strict 46.2% (95% CI 43.9–48.6, n = 1,696)\n"
-        "     lenient 46.9% (44.6–49.3), for comparison, never instead\n"
+        "     lenient 46.9% (44.6–49.3), for comparison only\n"
         "     box rate 98.5%, parse rate 97.9%, lenient parse rate 99.3%\n"
         "\n"
-        "run       gemma-formosa\n"
-        "model     twinkle-ai/gemma-3-4B-T1-it 1234567\n"
-        "dataset   tw-formosa-bench, 1,696 questions\n"
-        "protocol  box (\\boxed{}, final prompt), sha256 0123456789abcdef\n"
-        "engine    vLLM 0.11.0\n"
-        "of these  12 cut by the budget of 4,096 tokens, 5 looping, 6 without a final text, 7 empty, 3\n"
-        "          refused, 4 filtered, 2 read from 甲乙丙丁\n"
-        "tokens    410,000 in, 310,000 out (30,000 of them reasoning), not told by 1\n"
-        "time      2 h 05 min, sittings: 3, first on 2026-11-30T05:00:00+08:00\n"
+        "run        gemma-formosa\n"
+        "model      twinkle-ai/gemma-3-4B-T1-it 1234567\n"
+        "dataset    tw-formosa-bench, 1,696 questions\n"
+        "protocol   box (\\boxed{}, final prompt), sha256 0123456789abcdef\n"
+        "engine     vLLM 0.11.0\n"
+        "responses  12 cut by the budget of 4,096 tokens, 5 looping, 6 without a final text, 7 empty, 3\n"
+        "           refused, 4 filtered, 2 read from 甲乙丙丁\n"
+        "tokens     410,000 in, 310,000 out (30,000 of them reasoning), not told by 1\n"
+        "time       2 h 05 min in 3 sittings, begun 2026-11-29 21:00 UTC\n"
         "\n"
         "subject               n  strict     95% CI  lenient    box  parsed  cut\n"
         "------------------  ---  ------  ---------  -------  -----  ------  ---\n"
@@ -49,7 +49,7 @@ def test_the_headline_in_chinese(view: Make) -> None:
         "     寫框率 98.5%，可讀率 97.9%，寬鬆可讀率 99.3%",
     ]
     assert "題庫   tw-formosa-bench，1,696 題" in lines
-    assert "時間   分 3 次執行，共 2 小時 05 分，始於 2026-11-30T05:00:00+08:00" in lines
+    assert "時間   2 小時 05 分（分 3 次執行），2026-11-29 21:00 UTC 開始" in lines
 
 
 @pytest.mark.parametrize("lang", ["en", "zh-TW"])
@@ -106,7 +106,7 @@ def test_what_keeps_a_score_from_being_published(view: Make) -> None:
     text = render(view(publishable=False, why_not="kept to be studied", quantised=True), 120)
     assert "NOT PUBLISHABLE: kept to be studied; the weights are quantised\n" in text
     assert "QUANTISED: this is the score of a compressed file" in text
-    assert "engine    vLLM 0.11.0, quantised\n" in text
+    assert "engine     vLLM 0.11.0, quantised\n" in text
     nameless = render(view(publishable=False, protocol="mine"), 120)
     assert "NOT PUBLISHABLE: the protocol mine is not the published one\n" in nameless
     assert "QUANTISED" not in render(view(quantised=None))
@@ -115,7 +115,7 @@ def test_what_keeps_a_score_from_being_published(view: Make) -> None:
 def test_a_model_that_guesses_is_said_to(view: Make) -> None:
     guessing = dataclasses.replace(view().score.overall, correct=420, parsed=1660)
     text = render(view(overall=guessing), 120)
-    assert "Of 1,660 answers that could be read, 420 are right: not to be told from guessing (25%).\n" in text
+    assert "AT CHANCE: 420 of the 1,660 readable answers are right, which does not differ significantly" in text
     assert "隨機猜答（25%）" in render(view(overall=guessing), 120, lang="zh-TW")
     assert "guessing" not in render(view())
 
@@ -131,8 +131,8 @@ def test_repeats(view: Make) -> None:
     repeats = Repeats(asked=2, accuracies=(0.461, None), compared=800, same=700)
     text = render(view(overall=thrice, repeats=repeats), 120)
     assert "n = 848 questions, 1,696 responses)" in text
-    assert "dataset   tw-formosa-bench, 848 questions\n" in text
-    assert "repeats   2 a question: 46.1%, -; the same option each time in 700 of 800\n" in text
+    assert "dataset    tw-formosa-bench, 848 questions\n" in text
+    assert "repeats    2 a question: 46.1%, -; the same option each time in 700 of 800\n" in text
 
 
 def test_withdrawn_rows_are_counted(view: Make) -> None:
@@ -157,7 +157,7 @@ def test_alarms_stand_below_in_the_language_of_the_report(view: Make, alarm: Ala
     ],
 )
 def test_times(view: Make, seconds: float | None, shown: str) -> None:
-    assert f"time      {shown}, sittings: 3" in render(view(seconds=seconds))
+    assert f"time       {shown} in 3 sittings, begun" in render(view(seconds=seconds))
 
 
 def test_what_is_not_known_is_said_or_left_out(view: Make) -> None:
@@ -175,17 +175,42 @@ def test_what_is_not_known_is_said_or_left_out(view: Make) -> None:
         )
     )
     assert "engine    unknown\n" in text and "tokens    not told by the engine\n" in text
-    assert "\ntime " not in text and "\nof these" not in text
+    assert "\ntime " not in text and "\nresponses" not in text
     assert "model     twinkle-ai/gemma-3-4B-T1-it\n" in text
     assert "12 cut by the budget," in render(view(max_tokens=None), 120)
-    assert "sittings: 3\n" in render(view(started=""))
-    assert "first on 2026-11-30T06:15:21Z\n" in render(view(started="2026-11-30T06:15:21.755526Z"))
+    assert "in 3 sittings\n" in render(view(started=""))
+
+
+@pytest.mark.parametrize(
+    ("started", "shown"),
+    [
+        ("2026-11-30T06:15:21.755526Z", "2026-11-30 06:15 UTC"),
+        ("2026-11-30T05:00:00+08:00", "2026-11-29 21:00 UTC"),
+        ("2026-11-30T05:00:00", "2026-11-30 05:00"),
+        ("last week", "last week"),
+    ],
+)
+def test_when_a_run_began_is_told_to_the_minute(view: Make, started: str, shown: str) -> None:
+    assert f" in 3 sittings, begun {shown}\n" in render(view(started=started))
+    assert f"（分 3 次執行），{shown} 開始\n" in render(view(started=started), lang="zh-TW")
+    assert f"2 h 05 min, begun {shown}\n" in render(view(started=started, sittings=1))
+
+
+def test_what_a_protocol_says_of_itself_is_chinese_in_a_chinese_report(view: Make) -> None:
+    told = {"publishable": False, "why_not": "kept to be studied", "protocol_title": "with examples"}
+    chinese = {"why_not_zh": "只供研究", "protocol_title_zh": "附示範"}
+    text = render(view(**told, **chinese), 120, lang="zh-TW")
+    assert "不可發表：只供研究\n" in text and "box（附示範），sha256" in text
+    assert "with examples" not in text and "kept to be studied" not in text
+    english = render(view(**told, **chinese), 120)
+    assert "NOT PUBLISHABLE: kept to be studied\n" in english and "box (with examples), sha256" in english
+    assert "不可發表：kept to be studied\n" in render(view(**told), 120, lang="zh-TW")
 
 
 def test_names_from_outside_cannot_move_the_cursor(view: Make) -> None:
     text = render(view(model="evil\x1b[2J\rmodel\nname", run="r\u202eun"), 120)
     assert "\x1b" not in text and "\r" not in text and "\u202e" not in text
-    assert "model     evil[2J model name 1234567\n" in text
+    assert "model      evil[2J model name 1234567\n" in text
 
 
 def test_a_subject_without_a_name(view: Make) -> None:
