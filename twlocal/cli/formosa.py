@@ -66,10 +66,8 @@ def windows(corpus: Path, target: int, name: str | None, output: Path | None, as
     out(
         f"files: {sum(counts['files'].values())}, of them {counts['articles']} articles; passed over: {_listed(passed)}"
     )
-    out(
     read, cut = counts["prose_chars"], counts["window_chars"]
     out(f"characters: {counts['chars']} in articles, {read} of prose, {cut} in windows")
-    )
     out(f"left out: {_listed(counts['left_out'])}")
     out(
         f"windows: {counts['windows']}, median {counts['median_chars']:g} characters "

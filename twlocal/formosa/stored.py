@@ -257,7 +257,7 @@ class Builds:
         return [(by_id[row[0]], bool(row[1]), row[2], json.loads(row[3])) for row in rows]
 
     def add_items(self, items: Sequence[tuple[int, str, Item]]) -> None:
-        """Store (draft id, order, item). The same items come out whenever they are made: a second time changes nothing."""
+        """Store (draft id, order, item). The same come out whenever they are made: a second time changes nothing."""
         with self._writing() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO formosa_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
