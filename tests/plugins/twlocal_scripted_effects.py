@@ -1,7 +1,7 @@
 """A backend whose model shows one effect of the apparatus, so that a study must find exactly that.
 
-It is given the questions with their keys (setting `answers`, a JSONL file), knows a share `skill` of them, and answers in
-the way that `effect` names. A token is a character. Everything is a function of the question and the prompt.
+It is given the questions with their keys (setting `answers`, a JSONL file), knows a share `skill` of them, and answers
+in the way that `effect` names. A token is a character. Everything is a function of the question and the prompt.
 
     box        always writes \\boxed{X}
     copies     uses the alphabet of the system prompt's example: 甲 there makes 甲乙丙丁 of A-D

@@ -50,6 +50,7 @@ def compare(
     from twlocal.study import compared
     from twlocal.study.load import Source, run_command, study_command
 
+    floor_of(key_noise, set())  # a wrong call is told before thousands of responses are read
     with opened(database, create=False, warn=note) as (runs, stored):
         source = Source(runs, stored)
         one, one_apparatus, one_run = source.side(first, reader)
