@@ -10,7 +10,7 @@ Text stays text: no column is ever read through type inference, so `NA`, `None`,
 """
 
 from twlocal.dataset.benches import Bench, bench, benches
-from twlocal.dataset.load import load
+from twlocal.dataset.load import load, load_splits
 from twlocal.dataset.model import Dataset, DatasetNotes, Rejected
 
-__all__ = ["Bench", "Dataset", "DatasetNotes", "Rejected", "bench", "benches", "load"]
+__all__ = ["Bench", "Dataset", "DatasetNotes", "Rejected", "bench", "benches", "load", "load_splits"]

@@ -56,6 +56,48 @@ def load(
         return _load(sources.readable(source), found, encoding, subject, answer_base, skip_bad)
 
 
+def load_splits(
+    source: str,
+    *,
+    encoding: str = "utf-8",
+    subject: str | None = None,
+    answer_base: int | None = None,
+    skip_bad: bool = False,
+    private: bool = False,
+    token: str | None = None,
+    benches: Mapping[str, Bench] | None = None,
+    hub: Hub | None = None,
+) -> dict[str, Dataset]:
+    """As `load`, but one Dataset a split (test, dev, val, train, or "" where the files name none), by file name."""
+    found = sources.find(
+        source,
+        private=private,
+        hub=lambda: hub if hub is not None else HuggingFaceHub(token),
+        benches=bundled() if benches is None else benches,
+    )
+    parts: defaultdict[str, list[sources.SourceFile]] = defaultdict(list)
+    for file in found.files:
+        parts[_split_of(file.stem)].append(file)
+    with _collector_paused():
+        return {
+            split: _load(
+                sources.readable(source),
+                sources.Found(tuple(part), found.revision),
+                encoding,
+                subject,
+                answer_base,
+                skip_bad,
+            )
+            for split, part in sorted(parts.items())
+        }
+
+
+def _split_of(stem: str) -> str:
+    """The split that a file's name gives; a file named after a split alone is that split."""
+    own, split = subject_of(stem)
+    return split or (own if own in ("test", "dev", "val", "train") else "")
+
+
 @contextmanager
 def _collector_paused() -> Iterator[None]:
     """No garbage collection meanwhile: nothing made here is cyclic, and walking it over and over doubles the time."""
