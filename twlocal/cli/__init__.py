@@ -19,6 +19,10 @@ _COMMANDS = {
     "report": ("twlocal.cli.report:report", "Score a run again from its stored responses."),
     "show": ("twlocal.cli.show:show", "One item of a run: prompt, response, how it was read, and why."),
     "compare": ("twlocal.cli.compare:compare", "Compare two runs item by item: paired test, churn, subjects, format."),
+    "study": (
+        "twlocal.cli.study:study",
+        "How much of a score is its apparatus: readers, samples, prompts, budgets, keys, two axes, failures.",
+    ),
     "export": ("twlocal.cli.export:export", "Write a run's responses and readings as JSONL, CSV or Parquet."),
     "bundle": ("twlocal.cli.bundle:bundle", "Write finished runs as a bundle to send: checked, with provenance."),
     "verify": ("twlocal.cli.verify:verify", "Check somebody's bundle: every number is made again and compared."),
