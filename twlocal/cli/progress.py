@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from twlocal.record import Record
     from twlocal.runs import RunRow
 
-LINE_SECONDS = 15.0
+FIRST_LINE_SECONDS, LINE_SECONDS = 1.0, 15.0
 
 
 class Progress:
@@ -64,7 +64,9 @@ class Progress:
         if not self._running.n:
             return ""
         failed = f", {self._failed} failed" if self._failed else ""
-        return f"acc {self._running.accuracy:.1%}, box {self._running.box_rate:.1%}{failed}"
+        # Of this sitting's answers only, and so with their number: after going on, it is not the score of the run.
+        right = f"{self._running.accuracy:.1%} of {self._running.n:,} right"
+        return f"{right}, {self._running.box_rate:.1%} boxed{failed}"
 
 
 class Bar(Progress):
@@ -112,17 +114,19 @@ class Bar(Progress):
 
 
 class Lines(Progress):
-    """Plain lines, for a log: no carriage return, no colour, one now and then and one at the end."""
+    """Plain lines, for a log: no carriage return, no colour; after a second, then ever more rarely, and at the end."""
 
     def __init__(self, stream: TextIO, reader: str) -> None:
         super().__init__(stream, reader)
         self._started_at = self._told_at = time.monotonic()
+        self._pause = FIRST_LINE_SECONDS
 
     def _show(self, more: int) -> None:
         now = time.monotonic()
-        if now - self._told_at < LINE_SECONDS and self._done < self._total:
+        if now - self._told_at < self._pause and self._done < self._total:
             return
         self._told_at = now
+        self._pause = min(self._pause * 2, LINE_SECONDS)
         rate = (self._done - self._at_start) / max(now - self._started_at, 1e-9)
         left = f", {_duration((self._total - self._done) / rate)} left" if rate and self._done < self._total else ""
         self.note(f"{self._done}/{self._total} answered, {rate:.2f} items/s{left}, {self._rates()}")
