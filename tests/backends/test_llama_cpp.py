@@ -1,6 +1,7 @@
 """The embedded engine's decoder and backend, over a fake llama.cpp that counts cells, positions and sequences."""
 
 import ctypes
+import json
 
 import pytest
 
@@ -254,6 +255,59 @@ def test_the_context_is_what_prompt_and_budget_need_not_512(make):
     assert done.finish == FINISH_STOP
     assert api.contexts[0] >= done.prompt_tokens + 1024
     assert backend.describe().settings["n_ctx"] == api.contexts[0]
+
+
+# -- the reported faults of engines (P2-3, P2-5), as written here and as given ----------------------------------------
+
+HERE = {
+    "P2-3": {"fake_llama": {"n_ctx": 512}, "prompt_tokens": 600, "max_tokens": 1024},
+    "P2-5": {
+        "batch": ["Q1", "Q2", "Q3"],
+        "fake_backend_returns": [
+            {"index": 2, "text": "\\boxed{C}"},
+            {"index": 0, "text": "\\boxed{A}"},
+            {"index": 1, "text": "\\boxed{B}"},
+        ],
+    },
+}
+
+
+@pytest.fixture(params=["written here", "given"])
+def given(request):
+    if request.param == "written here":
+        return HERE.__getitem__
+    path = request.getfixturevalue("shared") / "cases" / "given.jsonl"
+    cases = {case["id"]: case["input"] for case in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
+    return cases.__getitem__
+
+
+def test_p2_3_the_context_comes_from_prompt_and_budget(make, given):
+    case = given("P2-3")
+    frame = len(tokens_of("<s>[system]看題。[user][assistant]"))
+    question = "x" * (case["prompt_tokens"] - frame)
+    backend, api = make()
+    (done,) = backend.generate([ask("k", question, case["max_tokens"])])
+    assert (done.prompt_tokens, done.finish) == (case["prompt_tokens"], FINISH_STOP)
+    assert min(api.contexts) >= case["prompt_tokens"] + case["max_tokens"] > case["fake_llama"]["n_ctx"]
+    # Told to keep the small context, it says what is needed and answers nothing.
+    backend, _ = make(context=case["fake_llama"]["n_ctx"])
+    (done,) = backend.generate([ask("k", question, case["max_tokens"])])
+    assert (done.error_kind, done.text) == (TOO_LONG, "")
+    assert str(case["prompt_tokens"] + case["max_tokens"]) in done.error
+
+
+def test_p2_5_answers_follow_their_request_not_their_arrival(make, given):
+    case = given("P2-5")
+    arrivals = [(case["batch"][one["index"]], one["text"]) for one in case["fake_backend_returns"]]
+    # The sooner it is to arrive, the shorter its text.
+    texts = {question: text + "。" * 4 * place for place, (question, text) in enumerate(arrivals)}
+    got = {}
+    for slots in (1, 3):
+        backend, _ = make(lambda question: tokens_of(texts[question]), slots=slots)
+        done = list(backend.generate(ask(question, question, 99) for question in case["batch"]))
+        got[slots] = {one.key: one.text for one in done}
+    assert [one.key for one in done] == [question for question, _ in arrivals], "they do arrive in that order"
+    assert got[1] == got[3] == texts
 
 
 def test_a_longer_prompt_grows_the_context_and_a_shorter_one_never_shrinks_it(make):
