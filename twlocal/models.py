@@ -153,7 +153,7 @@ def _hub(repo: str, revision: str | None, file: str | None, token: str | None) -
         raise ModelError(
             f"the Hub has no {repo}@{revision or 'main'} that this token may see", hint="check the name; set HF_TOKEN"
         ) from error
-    except (HfHubHTTPError, OSError) as error:
+    except (HfHubHTTPError, *_transport_errors()) as error:
         raise ModelError(
             f"{repo} is neither a local path nor reachable on the Hub: {type(error).__name__}",
             hint="check the name and the network",
@@ -162,6 +162,15 @@ def _hub(repo: str, revision: str | None, file: str | None, token: str | None) -
     return Model(
         id=f"{repo}:{name}", source=str(paths[0]), backend="llama_cpp", revision=info.sha or "", weights=tuple(paths)
     )
+
+
+def _transport_errors() -> tuple[type[Exception], ...]:
+    # huggingface_hub speaks through httpx since 1.0, whose errors are no OSErrors, and through requests before it.
+    try:
+        import httpx
+    except ImportError:
+        return (OSError,)
+    return (OSError, httpx.HTTPError)
 
 
 def _choose(repo: str, names: list[str], file: str | None) -> list[str]:

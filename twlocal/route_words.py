@@ -13,7 +13,7 @@ from twlocal.errors import UsageError
 from twlocal.hardware import GIB
 from twlocal.verdict import Reason
 
-_CONVERT = "convert it once (convert_hf_to_gguf.py of llama.cpp, --outtype bf16) and name the .gguf file"
+_CONVERT = "convert it yourself, once (convert_hf_to_gguf.py of llama.cpp, --outtype bf16) and name the .gguf file"
 _CONVERT_ZH = "自行轉檔一次（llama.cpp 的 convert_hf_to_gguf.py，--outtype bf16），再指定那個 .gguf 檔"
 
 ENGLISH = {
@@ -138,11 +138,12 @@ ENGLISH = {
     "wired_low": "Metal may hold {limit_bytes}; sudo sysctl iogpu.wired_limit_mb={limit_mb} for larger models "
     "(until the next start)",
     "models": "models of the registry that run here",
-    "models_not": "and those that do not",
+    "models_not": "and those that do not run here",
     "too_big_all": "too large for {place} ({memory_bytes}): {models}",
-    "no_gguf_all": "no GGUF file is known: {models}. " + _CONVERT[0].upper() + _CONVERT[1:],
+    "no_gguf_all": "no GGUF file is known of {models}. " + _CONVERT[0].upper() + _CONVERT[1:],
     "column_model": "model",
     "column_engine": "engine",
+    "colon": ": ",
     "with_engine": "{engine}, if installed",
     "tight_mark": "tight",
     "list": ", ",
@@ -258,11 +259,12 @@ CHINESE = {
     "wired_low": "Metal 可用 {limit_bytes}；較大的模型可用 "
     "sudo sysctl iogpu.wired_limit_mb={limit_mb}（到下次開機為止）",
     "models": "登錄檔裡這台機器跑得動的模型",
-    "models_not": "跑不動的",
+    "models_not": "這台機器跑不動的",
     "too_big_all": "{place}（{memory_bytes}）放不下：{models}",
     "no_gguf_all": "不知道有什麼 GGUF 檔：{models}。可以" + _CONVERT_ZH,
     "column_model": "模型",
     "column_engine": "引擎",
+    "colon": "：",
     "with_engine": "{engine}（需安裝）",
     "tight_mark": "吃緊",
     "list": "、",

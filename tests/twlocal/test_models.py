@@ -145,3 +145,15 @@ def test_a_fingerprint_is_of_content_and_is_remembered(tmp_path: Path) -> None:
     assert models.fingerprint((copy,)) == first, "where it lies does not matter"
     file.write_bytes(b"Weights" * 1000)
     assert fingerprint() != first
+
+
+def test_a_hub_that_cannot_be_reached_is_no_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    httpx = pytest.importorskip("httpx")
+    hub = pytest.importorskip("huggingface_hub")
+
+    def unreachable(*_: object, **__: object) -> None:
+        raise httpx.ConnectError("[Errno -2] Name or service not known")
+
+    monkeypatch.setattr(hub.HfApi, "model_info", unreachable)
+    with pytest.raises(ModelError, match="owner/name is neither a local path nor reachable on the Hub"):
+        models.resolve("owner/name")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -48,6 +50,17 @@ def opened(database: Path, *, create: bool) -> Iterator[Runs]:
         yield runs
     finally:
         runs.close()
+
+
+def program() -> str:
+    """How to type a command that calls us again: by our name where the shell finds it, else as we were called."""
+    called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m twlocal"
+    found = shutil.which("twlocal")
+    if found and Path(found).resolve() == called.resolve():
+        return "twlocal"
+    return shlex.quote(str(called))
 
 
 def note(message: str) -> None:

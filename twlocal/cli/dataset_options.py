@@ -23,7 +23,11 @@ _OPTIONS = (
         help="Where integer answers start to count, if the data leave it open.",
     ),
     click.option("--skip-bad", is_flag=True, help="Leave out rows that cannot be taken, and go on with the others."),
-    click.option("--private", is_flag=True, help="Read Hub data in memory only; write nothing of it to its cache."),
+    click.option(
+        "--private",
+        is_flag=True,
+        help="Write no question to disk, neither into the database nor into the cache of the Hub.",
+    ),
 )
 
 

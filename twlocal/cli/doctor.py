@@ -152,5 +152,5 @@ def _refused(found: Examination, lang: str) -> list[str]:
         elif runs.why.code == "no_gguf":
             shared.setdefault(("no_gguf", said["no_gguf_all"]), []).append(runs.model.id)
         else:
-            lines.append(f"{runs.model.id}: {say(runs.why, lang)}")
+            lines.append(f"{runs.model.id}{said['colon']}{say(runs.why, lang)}")
     return [text.replace("{models}", said["list"].join(models)) for (_, text), models in shared.items()] + lines

@@ -16,7 +16,7 @@ from twlocal.cli.common import db_option, note, opened
     "--format",
     "form",
     type=click.Choice(["jsonl", "csv", "parquet"]),
-    help="The default follows the file name, else jsonl.",
+    help="[default: as the file's name ends; jsonl on standard output]",
 )
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="A file; without it standard output."
@@ -25,14 +25,21 @@ from twlocal.cli.common import db_option, note, opened
 @click.option("--words", is_flag=True, help="Add question and options. Don't publish those of a private benchmark.")
 @db_option
 def export(name: str, form: str | None, output: Path | None, timings: bool, words: bool, database: Path) -> None:
-    """Write the responses of RUN, one row each, with what every reader read.
+    """Write the responses of RUN, one row each, with what the protocol's reader and the lenient one read.
 
     Without --timings the same deterministic run always gives the same bytes, however often it was interrupted.
     """
+    from twlocal.errors import UsageError
     from twlocal.export import FORMATS, rows, write
 
     suffix = output.suffix.lstrip(".").lower() if output else ""
-    chosen = form or (suffix if suffix in FORMATS else "jsonl")
+    if output and not form and suffix not in FORMATS:
+        # JSON Lines in a file named .xlsx would open nowhere.
+        raise UsageError(
+            f"the name {output} does not say in which format to write",
+            hint=f"end it in .{', .'.join(FORMATS)}; or say --format",
+        )
+    chosen = form or suffix or "jsonl"
     with opened(database, create=False) as runs:
         run = runs.get(name)
         reader = run.manifest["protocol"]["reader"]

@@ -15,7 +15,14 @@ from twlocal.cli.common import db_option, note, out
 @click.option("--model", default="", help="The model's name, where the source does not tell or tells it wrong.")
 @click.option("--bench", default="", help="The dataset's name, where the source does not tell or tells it wrong.")
 @click.option("--skip-bad", is_flag=True, help="Leave out rows that cannot be taken, and go on with the others.")
-@click.option("--max-size", type=click.FloatRange(0, min_open=True), default=4, show_default=True, metavar="GIB")
+@click.option(
+    "--max-size",
+    type=click.FloatRange(0, min_open=True),
+    default=4,
+    show_default=True,
+    metavar="GIB",
+    help="Refuse an archive that unpacks to more.",
+)
 @db_option
 def import_(path: Path, database: Path, **options: Any) -> None:
     """Read results back: a bundle, a public runner's results folder, or Twinkle Eval's result files.

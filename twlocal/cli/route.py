@@ -150,7 +150,7 @@ def _page(decided: Route, machine: Hardware, lang: str, *, assumed: bool, if_ins
         if taken:
             page += lines(said["taken"].format(engine=verdict.engine, device=verdict.device), "")
             page += lines("  " + said["source"].format(source=decided.source), "  ")
-            page += lines(f"  {said['settings']}: {_settings(decided.settings)}", "  ")
+            page += lines(f"  {said['settings']}{said['colon']}{_settings(decided.settings)}", "  ")
         else:
             page += lines(said["not_taken"].format(engine=verdict.engine), "")
         # Of an engine that is not taken, what speaks for it is noise.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from twlocal.cli.common import db_option, json_option, lang_option, note, opened
+from twlocal.cli.common import db_option, json_option, lang_option, note, opened, program
 from twlocal.cli.dataset_options import dataset_options, load_settings
 from twlocal.errors import UsageError
 
@@ -19,17 +19,32 @@ _SAMPLE_ALL = "all"
 
 engine_options = [
     click.option("--backend", help="The engine; the default fits what MODEL is."),
-    click.option("--concurrency", type=click.IntRange(1), help="http: requests in flight at once.  [default: 16]"),
     click.option(
-        "--timeout", type=click.FloatRange(0, min_open=True), help="http: seconds for one answer.  [default: 600]"
+        "--concurrency", metavar="N", type=click.IntRange(1), help="http: requests in flight at once.  [default: 16]"
     ),
-    click.option("--api-key-env", help="http: the environment variable that holds the key."),
-    click.option("--slots", type=click.IntRange(1), help="llama_cpp: answers generated at once; one is reproducible."),
-    click.option("--threads", type=click.IntRange(1), help="llama_cpp: CPU threads."),
     click.option(
-        "--context", type=click.IntRange(1), help="llama_cpp: tokens of context; the default is what the run needs."
+        "--timeout",
+        metavar="SECONDS",
+        type=click.FloatRange(0, min_open=True),
+        help="http: how long one answer may take.  [default: 600]",
     ),
-    click.option("--gpu-layers", type=int, help="llama_cpp: layers on the GPU, -1 for all."),
+    click.option(
+        "--api-key-env",
+        metavar="NAME",
+        help="http: the environment variable that holds the key.  "
+        "[default: TWLOCAL_API_KEY, else OPENAI_API_KEY, else the keyring]",
+    ),
+    click.option(
+        "--slots", metavar="N", type=click.IntRange(1), help="llama_cpp: answers generated at once; 1 is reproducible."
+    ),
+    click.option("--threads", metavar="N", type=click.IntRange(1), help="llama_cpp: CPU threads."),
+    click.option(
+        "--context",
+        metavar="N",
+        type=click.IntRange(1),
+        help="llama_cpp: tokens of context; the default is what the run needs.",
+    ),
+    click.option("--gpu-layers", metavar="N", type=int, help="llama_cpp: layers on the GPU, -1 for all."),
     click.option(
         "--chat-template",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -62,7 +77,9 @@ def _with_engine_options(command: Any) -> Any:
     metavar="K|all",
     help="At most K questions a subject, chosen by content hash.",
 )
-@click.option("--limit", type=click.IntRange(1), help="At most this many questions in all, spread over the subjects.")
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(1), help="At most this many questions in all, spread over the subjects."
+)
 @click.option(
     "--ids", type=click.Path(exists=True, dir_okay=False), help="A manifest from `twlocal sample`: ask exactly these."
 )
@@ -70,18 +87,22 @@ def _with_engine_options(command: Any) -> Any:
     "--protocol", default="box", show_default=True, help="A bundled protocol (`twlocal protocols`) or a .toml file."
 )
 @click.option(
-    "--max-tokens", type=click.IntRange(1), help="New tokens an answer may have.  [default: the benchmark's, else 4096]"
+    "--max-tokens",
+    metavar="N",
+    type=click.IntRange(1),
+    help="New tokens an answer may have.  [default: the protocol's or the benchmark's, else 4096]",
 )
 @click.option(
     "--repeats",
+    metavar="N",
     type=click.IntRange(1),
     default=1,
-    show_default=True,
-    help="Ask everything this often, in other option orders.",
+    show_default="1",
+    help="Ask every question N times, each time with its options in another order.",
 )
 @_with_engine_options
 @dataset_options
-@click.option("--retry-failed", is_flag=True, help="Also try again what killed its engine before.")
+@click.option("--retry-failed", is_flag=True, help="Ask again what was given up because it killed the engine.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @json_option
 @lang_option
@@ -117,7 +138,7 @@ def run(**options: Any) -> int:
 
 @click.command()
 @click.argument("name", metavar="[RUN]", required=False)
-@click.option("--retry-failed", is_flag=True, help="Also try again what killed its engine before.")
+@click.option("--retry-failed", is_flag=True, help="Ask again what was given up because it killed the engine.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @json_option
 @lang_option
@@ -171,7 +192,7 @@ def _work(wish: Wish, options: dict[str, Any], *, expected: str | None = None) -
         left = outcome.run.planned - outcome.run.answered
         total = outcome.run.planned
         where = "" if str(options["database"]) == "twlocal.db" else f" --db {options['database']}"
-        note(f"{outcome.state}: {left} of {total} are not answered; to go on: twlocal resume {outcome.run.name}{where}")
+        note(f"{outcome.state}: {left} of {total} not answered yet\n  → {program()} resume {outcome.run.name}{where}")
         return EXIT_INTERRUPTED if outcome.state == "interrupted" else 1
 
 

@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A file of content hashes, one a line: rows that are drawn and not scored.",
 )
-@click.option("--max-size", type=click.FloatRange(0, min_open=True), default=4, show_default=True, metavar="GIB")
+@click.option(
+    "--max-size",
+    type=click.FloatRange(0, min_open=True),
+    default=4,
+    show_default=True,
+    metavar="GIB",
+    help="Refuse an archive that unpacks to more.",
+)
 @json_option
 @dataset_options
 def verify(path: Path, **options: Any) -> int:
@@ -67,7 +74,8 @@ def verify(path: Path, **options: Any) -> int:
         else "\n".join(_told(found, results))
     )
     if not found.clean:
-        note(f"{len(found.findings):,} findings: {path} does not hold together")
+        count = len(found.findings)
+        note(f"{count:,} finding{'' if count == 1 else 's'}: {path} does not hold together")
     return 0 if found.clean else 1
 
 

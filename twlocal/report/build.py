@@ -24,6 +24,7 @@ def build(runs: Runs, run: RunRow, *, reader: str | None = None) -> RunView:
         publishable=protocol["publishable"],
         why_not=protocol["why_not"],
         # Not in the manifests of runs made before there were Chinese ones.
+        protocol_reader=protocol["reader"],
         protocol_title_zh=protocol.get("title_zh", ""),
         why_not_zh=protocol.get("why_not_zh", ""),
         backend=run.backend,

@@ -106,7 +106,7 @@ def render(view: Mapping[str, Any], *, whole_prompt: bool = False) -> str:
 
 
 def _answer_lines(answer: Mapping[str, Any], view: Mapping[str, Any], whole_prompt: bool) -> list[str]:
-    lines = [f"-- asked for the {answer['repeat'] + 1}. time"] if answer["repeat"] else []
+    lines = [f"-- asked again, repeat {answer['repeat'] + 1}"] if answer["repeat"] else []
     if answer["prompt"] is None:
         lines.append("(a private run: the question was not kept)")
     for message in answer["prompt"] or []:
@@ -120,14 +120,17 @@ def _answer_lines(answer: Mapping[str, Any], view: Mapping[str, Any], whole_prom
     if answer["flags"]:
         lines.append(f"flags: {', '.join(answer['flags'])}")
     lines.append(
-        f"options shown in the order {answer['order']}: the key {view['answer']} was shown as {answer['key_shown']}"
+        f"options shown in the order {answer['order']}: the right one ({view['answer']} in the dataset) "
+        f"was shown as {answer['key_shown']}"
     )
+    lines += ["", f"{'reader':>16}  what it reads, in the letters shown"]
     for reading in answer["readings"]:
-        verdict = (
-            {True: "right", False: "wrong", None: "not available"}[reading["correct"]]
-            if reading["letter"]
-            else "unread"
-        )
-        lines.append(f"{reading['reader']:>16}: {reading['letter'] or '-'}  {verdict:<7} {reading['why']}")
+        lines.append(f"{reading['reader']:>16}: {reading['letter'] or '-'}  {_verdict(reading):<7} {reading['why']}")
     lines.append("")
     return lines
+
+
+def _verdict(reading: Mapping[str, Any]) -> str:
+    if reading["correct"] is None:
+        return "n/a"  # a reader whose package is not installed
+    return "unread" if reading["letter"] is None else "right" if reading["correct"] else "wrong"

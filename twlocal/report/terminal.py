@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from twlocal.judge import PUBLISHED
 from twlocal.report.table import columns, one_line, pad, safe, table, wrap
 from twlocal.report.view import RunView
 from twlocal.report.words import alarm, words
@@ -65,7 +66,8 @@ class _Report:
         if tally.accuracy is None:
             yield from self.lines(name + self.say("no_score", planned=tally.planned), indent, BOLD)
         else:
-            strict = self.rate("strict", tally.accuracy, tally.interval, n=self.sizes(tally))
+            own = "strict" if score.reader == PUBLISHED else "read_by"
+            strict = self.rate(own, tally.accuracy, tally.interval, n=self.sizes(tally), reader=score.reader)
             yield from self.lines(name + strict, indent, BOLD)
             lenient = self.rate("lenient", tally.lenient_accuracy or 0.0, tally.lenient_interval)
             yield from self.lines(indent + lenient, indent)
@@ -105,7 +107,8 @@ class _Report:
     def bar(self, name: str) -> str:
         if name == "protocol" and self.view.why_not:
             return self.own(self.view.why_not, self.view.why_not_zh)
-        return self.say(f"why_{name}", name=self.view.protocol)
+        reader, own = self.score.reader, self.view.protocol_reader
+        return self.say(f"why_{name}", name=self.view.protocol, reader=reader, own=own)
 
     def own(self, english: str, chinese: str) -> str:
         # Of what the protocol says of itself: one that somebody else wrote may have no Chinese.
@@ -174,7 +177,7 @@ class _Report:
     def alarms(self) -> Iterator[str]:
         """The alarms, one a paragraph."""
         for found in self.score.alarms:
-            mark = f"{self.words['alarm']} {found.kind}: "
+            mark = self.say("alarm", kind=found.kind)
             yield from self.lines(mark + alarm(found, self.lang), "  ", YELLOW)
 
     def subjects(self) -> list[str]:

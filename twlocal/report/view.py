@@ -13,8 +13,9 @@ class RunView:
 
     bench: name of the dataset. protocol, protocol_title, protocol_sha256: what was asked, and how; `publishable` and
     `why_not` are the protocol's, and so are the Chinese `protocol_title_zh` and `why_not_zh`, "" where they were never
-    written. quantised: None where it cannot be known (a server). started: ISO 8601 with its zone.
-    seconds: work over all sittings. max_tokens, temperature: what was asked of the decoder.
+    written. protocol_reader: the one that its published score is read with. quantised: None where it cannot be known (a
+    server). started: ISO 8601 with its zone. seconds: work over all sittings. max_tokens, temperature: what was asked
+    of the decoder.
     """
 
     run: str
@@ -38,12 +39,14 @@ class RunView:
     temperature: float | None = None
     protocol_title_zh: str = ""
     why_not_zh: str = ""
+    protocol_reader: str = ""
 
     @property
     def publication_bars(self) -> tuple[str, ...]:
         """What stands between this score and publication, as stable names; empty for a publishable one."""
         bars = {
             "protocol": not self.publishable,
+            "reader": self.protocol_reader not in ("", self.score.reader),
             "incomplete": not self.score.complete,
             "quantised": self.quantised is True,
         }

@@ -12,6 +12,7 @@ from twlocal.errors import UsageError
 
 ENGLISH = {
     "strict": "strict {accuracy} (95% CI {low}–{high}, {n})",
+    "read_by": "{reader} {accuracy} (95% CI {low}–{high}, {n})",
     "n": "n = {n:,}",
     "n_repeats": "n = {items:,} questions, {n:,} responses",
     "lenient": "lenient {accuracy} ({low}–{high}), for comparison only",
@@ -21,10 +22,11 @@ ENGLISH = {
     "to_come": "{count:,} to come",
     "not_publishable": "NOT PUBLISHABLE: {why}",
     "why_protocol": "the protocol {name} is not the published one",
+    "why_reader": "read with {reader}, and the protocol is read with {own}",
     "why_incomplete": "the run is incomplete",
     "why_quantised": "the weights are quantised",
     "quantised": "QUANTISED: this is the score of a compressed file, not of the released weights.",
-    "at_chance": "AT CHANCE: {correct:,} of the {parsed:,} readable answers are right, "
+    "at_chance": "NOT ABOVE CHANCE: {correct:,} of the {parsed:,} readable answers are right, "
     "which does not differ significantly from guessing (25%).",
     "run": "run",
     "model": "model",
@@ -60,7 +62,7 @@ ENGLISH = {
     "duration_m": "{m} min {s:02d} s",
     "duration_s": "{s:.1f} s",
     "unknown": "unknown",
-    "alarm": "ALARM",
+    "alarm": "ALARM {kind}: ",
     "subject": "subject",
     "column_n": "n",
     "column_strict": "strict",
@@ -76,6 +78,7 @@ ENGLISH = {
 
 CHINESE = {
     "strict": "嚴格讀法 {accuracy}（95% 信賴區間 {low}–{high}，{n}）",
+    "read_by": "{reader} 讀法 {accuracy}（95% 信賴區間 {low}–{high}，{n}）",
     "n": "n={n:,}",
     "n_repeats": "n={items:,} 題、{n:,} 次作答",
     "lenient": "寬鬆讀法 {accuracy}（{low}–{high}），僅供對照，不能取代嚴格讀法",
@@ -85,10 +88,11 @@ CHINESE = {
     "to_come": "{count:,} 題尚未作答",
     "not_publishable": "不可發表：{why}",
     "why_protocol": "{name} 不是正式的測驗協定",
+    "why_reader": "用的是 {reader} 讀法，協定規定的是 {own}",
     "why_incomplete": "測驗尚未完成",
     "why_quantised": "模型權重經過量化",
     "quantised": "量化模型：這是壓縮檔的分數，不是原始權重的分數。",
-    "at_chance": "猜答水準：讀得出的 {parsed:,} 個答案中答對 {correct:,} 個，與隨機猜答（25%）沒有顯著差異。",
+    "at_chance": "未高於猜答：讀得出的 {parsed:,} 個答案中答對 {correct:,} 個，與隨機猜答（25%）沒有顯著差異。",
     "run": "測驗",
     "model": "模型",
     "bench": "題庫",
@@ -123,7 +127,7 @@ CHINESE = {
     "duration_m": "{m} 分 {s:02d} 秒",
     "duration_s": "{s:.1f} 秒",
     "unknown": "不明",
-    "alarm": "警示",
+    "alarm": "警示 {kind}：",
     "subject": "科目",
     "column_n": "作答",
     "column_strict": "嚴格",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -91,6 +93,9 @@ def test_reports_in_both_languages_and_as_json(twlocal: Call, base: list[str]) -
     assert "95% CI" in english.stdout
     assert "信賴區間" in chinese.stdout
     assert "民法" in chinese.stdout
+    assert "box（\\boxed{}，定稿的提示）" in chinese.stdout, "the protocol's Chinese title comes through the manifest"
+    again = twlocal("report", "--reader", "lenient", "--lang", "en").stdout
+    assert again.startswith("box  lenient ") and "read with lenient" in again
     report = json.loads(twlocal("report", "--json").stdout)
     assert report["score"]["n"] == 40
     assert report["score"]["interval"][0] < report["score"]["accuracy"] < report["score"]["interval"][1]
@@ -155,6 +160,26 @@ def test_exports_agree_in_every_format(twlocal: Call, base: list[str], tmp_path:
     assert more["question"].endswith("下列何者正確？")
     assert more["engine"] == "scripted"
     assert more["attempt"] == 1
+
+
+def test_a_file_name_that_names_no_format_is_refused_and_nothing_is_written(
+    twlocal: Call, base: list[str], tmp_path: Path
+) -> None:
+    twlocal(*base)
+    refused = twlocal("export", _name(twlocal), "-o", "out.xlsx")
+    assert refused.returncode == 2
+    assert "out.xlsx" in refused.stderr and ".csv" in refused.stderr
+    assert not (tmp_path / "out.xlsx").exists()
+    assert twlocal("export", _name(twlocal), "-o", "out.txt", "--format", "jsonl").returncode == 0
+    assert len((tmp_path / "out.txt").read_text(encoding="utf-8").splitlines()) == 40
+
+
+def test_a_reader_whose_package_is_missing_is_not_called_a_failure_to_read(twlocal: Call, base: list[str]) -> None:
+    twlocal(*base)
+    readings = {line.split()[0]: line for line in twlocal("show", _name(twlocal), "0").stdout.splitlines() if line}
+    installed = importlib.util.find_spec("twinkle_eval") is not None
+    assert ("n/a" in readings["twinkle_pattern:"]) is not installed
+    assert "n/a" not in readings["box:"]
 
 
 def test_parquet_needs_a_file_and_a_folder_must_be_there(twlocal: Call, base: list[str]) -> None:
@@ -238,6 +263,6 @@ def test_a_terminal_gets_a_bar_and_no_color_is_honoured(base: list[str], tmp_pat
         os.close(parent)
         text = seen.decode("utf-8", "replace")
         assert "39/40" in text
-        assert "acc " in text
+        assert re.search(r"[\d.]+% of 39 right, [\d.]+% boxed", text)
         assert "\r" in text
         assert ("\x1b[1m" in text) is (no_color == "")

@@ -112,10 +112,24 @@ def test_what_keeps_a_score_from_being_published(view: Make) -> None:
     assert "QUANTISED" not in render(view(quantised=None))
 
 
+def test_another_reader_than_the_protocols_own_is_named_and_its_score_is_not_publishable(view: Make) -> None:
+    text = render(view(reader="lenient", protocol_reader="box"), 120)
+    assert text.startswith("box  lenient 46.2% (95% CI 43.9–48.6, n = 1,696)\n")
+    assert "NOT PUBLISHABLE: read with lenient, and the protocol is read with box\n" in text
+    chinese = render(view(reader="lenient", protocol_reader="box"), 120, lang="zh-TW")
+    assert (
+        chinese.startswith("box  lenient 讀法 46.2%（")
+        and "不可發表：用的是 lenient 讀法，協定規定的是 box\n" in chinese
+    )
+    own = render(view(reader="twinkle_box", protocol_reader="twinkle_box"), 120)
+    assert own.startswith("box  twinkle_box 46.2%") and "NOT PUBLISHABLE" not in own
+    assert "NOT PUBLISHABLE" not in render(view(protocol_reader="box"), 120)
+
+
 def test_a_model_that_guesses_is_said_to(view: Make) -> None:
     guessing = dataclasses.replace(view().score.overall, correct=420, parsed=1660)
     text = render(view(overall=guessing), 120)
-    assert "AT CHANCE: 420 of the 1,660 readable answers are right, which does not differ significantly" in text
+    assert "NOT ABOVE CHANCE: 420 of the 1,660 readable answers are right, which does not differ significantly" in text
     assert "隨機猜答（25%）" in render(view(overall=guessing), 120, lang="zh-TW")
     assert "guessing" not in render(view())
 
@@ -141,7 +155,7 @@ def test_withdrawn_rows_are_counted(view: Make) -> None:
 
 def test_alarms_stand_below_in_the_language_of_the_report(view: Make, alarm: Alarm) -> None:
     assert "ALARM low_box_rate: Only 12.0% of the responses wrote a \\boxed{}.\n" in render(view(alarms=(alarm,)))
-    assert "警示 low_box_rate: 只有 12.0% 的作答寫了 \\boxed{}" in render(view(alarms=(alarm,)), lang="zh-TW")
+    assert "警示 low_box_rate：只有 12.0% 的作答寫了 \\boxed{}" in render(view(alarms=(alarm,)), lang="zh-TW")
 
 
 @pytest.mark.parametrize(
