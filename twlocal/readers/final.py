@@ -7,8 +7,9 @@ A response is, in this order of checks:
 3. neither: the whole text.
 
 `</think>`, `</reasoning>` and `</reason>` are the protocol's. The spellings that other model families use for the same
-thing count as well: `thinking`, `thought(s)`, `seed:think`, `[THINK]`, `◁think▷`, Cohere's `<|START_THINKING|>` and
-Gemma's `<|channel>thought…<channel|>`. All in either case, with white space inside the tag.
+thing count as well: `thinking`, `thought(s)`, `seed:think`, `[THINK]`, `◁think▷`, Cohere's `<|START_THINKING|>`,
+Gemma's `<|channel>thought…<channel|>`, MedGemma's `<unused94>…<unused95>`, `<|begin_of_thought|>` (OpenThinker, Sky-T1)
+and Apertus's `<|inner_prefix|>`. All in either case, with white space inside the tag.
 
 Pure, and linear in the text's length: no pattern here has an unbounded repeat.
 """
@@ -50,7 +51,8 @@ _TAG = re.compile(
     r"|\[(?P<square>/?)think(?:ing)?\]"
     r"|◁(?P<kimi>/?)think▷"
     r"|<\|(?P<cohere>START|END)_THINKING\|>"
-    r"|<\|channel>|(?P<gemma><channel\|>))",
+    r"|<\|channel>|<unused94>|<\|begin_of_thought\|>|<\|inner_prefix\|>"
+    r"|(?P<closed><channel\|>|<unused95>|<\|end_of_thought\|>|<\|inner_suffix\|>))",
     re.IGNORECASE,
 )
 _HEADER = re.compile(
@@ -95,7 +97,7 @@ def _split(text: str, flags: tuple[str, ...]) -> Final:
     reopened = None
     if text.find("<", start, end) >= 0 or text.find("[", start, end) >= 0 or text.find("◁", start, end) >= 0:
         for tag in _TAG.finditer(text, start, end):
-            if tag["slash"] or tag["square"] or tag["kimi"] or tag["gemma"] or (tag["cohere"] or "").upper() == "END":
+            if tag["slash"] or tag["square"] or tag["kimi"] or tag["closed"] or (tag["cohere"] or "").upper() == "END":
                 thought_end, start, reopened = tag.start(), tag.end(), None
             elif reopened is None:
                 reopened = tag.start()

@@ -9,11 +9,9 @@ from __future__ import annotations
 import re
 
 from twlocal.readers.box import ORDINALS, box, label
-from twlocal.readers.decorated import decorated
 from twlocal.readers.final import Final
 from twlocal.readers.folding import fold
 from twlocal.readers.reading import ORDINAL, UNCLOSED_BOX, Reading
-from twlocal.readers.statement import is_echo, named, statement, verdict
 
 _SPECIAL = r"<\|?[A-Za-z_/]{1,20}\|?>"
 _OPENING = re.compile(
@@ -40,6 +38,9 @@ def lenient(final: Final, labels: str = "ABCD", strict: Reading | None = None) -
     text = final.text
     if strict.letter is not None or text is None or strict.why == "empty":
         return strict
+    # Their patterns take longer to compile than a whole start may take, and most responses never come here.
+    from twlocal.readers.decorated import decorated
+    from twlocal.readers.statement import statement, verdict
 
     def reading(letter: str | None, why: str, start: int, end: int, *flags: str) -> Reading:
         return Reading(letter, why, (start + final.start, end + final.start), (*final.flags, *flags))
@@ -81,6 +82,8 @@ def _leading(text: str, labels: str) -> tuple[str, bool, int, int] | None:
         return letter, ordinal, at, at + 1
     if ordinal or opening["x"].islower():
         return None
+    from twlocal.readers.statement import is_echo, named
+
     other, kind, _ = named(text, at, labels, ordinals=False)
     if kind != "is" or is_echo(text, at, other, labels):
         return None
