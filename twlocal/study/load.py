@@ -78,7 +78,7 @@ def _imported(result: Imported, stored: Stored, reader: str | None) -> tuple[Sid
         key: Outcome(sum(one.strict for one in rows) / len(rows), sum(one.lenient for one in rows) / len(rows))
         for key, rows in found.items()
     }
-    told = {
+    told: dict[str, dict[str, Any]] = {
         "model": {"id": result.model, "quantised": result.quantised},
         "dataset": {"name": result.bench},
         "protocol": {"name": result.protocol},

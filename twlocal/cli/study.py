@@ -1,0 +1,19 @@
+"""`twlocal study …`: the apparatus studies."""
+
+from __future__ import annotations
+
+import click
+
+from twlocal.cli.study_stored import extraction, noise, sample
+
+
+@click.group()
+def study() -> None:
+    """How much of a score is its apparatus: studies over stored responses, which generate nothing.
+
+    Each prints what was varied, what was held, n, intervals, and the commands to repeat it; --json gives the numbers.
+    """
+
+
+for _command in (extraction, sample, noise):
+    study.add_command(_command)

@@ -1,0 +1,218 @@
+"""`twlocal study extraction`, `sample` and `noise`: they read stored responses and ask nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from twlocal.cli.common import db_option, json_option, note
+from twlocal.cli.study_output import show
+from twlocal.errors import EngineMissing, UsageError
+
+if TYPE_CHECKING:
+    from twlocal.runs import RunRow
+    from twlocal.study.load import Source
+    from twlocal.study.sampling import Stratum
+
+seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Of whatever is drawn at random.")
+_file = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("names", metavar="RUN...", nargs=-1, required=True)
+@seed_option
+@json_option
+@db_option
+def extraction(names: tuple[str, ...], seed: int, as_json: bool, database: Path) -> None:
+    """The same responses under every reader: read, right, what changes, and how several runs change places."""
+    from twlocal.bundle.stored import opened
+    from twlocal.readers import READERS
+    from twlocal.study import extraction
+    from twlocal.study.load import Source, run_command, same_questions, study_command
+
+    usable, absent = _usable(READERS)
+    with opened(database, create=False, warn=note) as (runs, stored):
+        source = Source(runs, stored)
+        chosen = [source.run(name) for name in names]
+        distinct(chosen)
+        found = [extraction.extract(run.name, run.model, source.keyed(run), usable) for run in chosen]
+    for one in found:
+        if not one.n:
+            raise UsageError(f"{one.run} has no response yet", hint=f"twlocal resume {one.run}")
+    commands = [*map(run_command, chosen), study_command("study", "extraction", *(run.name for run in chosen))]
+    same = same_questions(chosen)
+    show(extraction.report(found, absent=absent, same_items=same, commands=commands, seed=seed), as_json=as_json)
+
+
+def _usable(readers: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
+    """The readers that can read here, and why the others cannot."""
+    usable, absent = [], {}
+    for name, reader in readers.items():
+        try:
+            reader("", "", "stop", "ABCD")
+        except EngineMissing as error:
+            absent[name] = f"{error.message} ({error.hint})"
+        else:
+            usable.append(name)
+    return usable, absent
+
+
+def distinct(runs: Sequence[RunRow]) -> None:
+    """Raises UsageError where a run is named twice."""
+    for at, run in enumerate(runs):
+        if run.id in {other.id for other in runs[:at]}:
+            raise UsageError(f"{run.name} is named twice")
+
+
+@click.command()
+@click.argument("name", metavar="[RUN]", required=False)
+@click.option("--table", type=_file, help="Instead of RUN: a CSV or JSON with subject, n and right (or accuracy).")
+@click.option("--k", type=click.IntRange(1), default=150, show_default=True, help="Rows a subject.")
+@click.option("--like", metavar="RUN", help="Take the composition of this run's sample instead of min(k, n).")
+@click.option(
+    "--error",
+    "wanted",
+    type=click.FloatRange(0, 100, min_open=True),
+    multiple=True,
+    default=(1.0, 0.5),
+    show_default=True,
+    metavar="POINTS",
+    help="Say how large k must be for this 95% half-width; may be given several times.",
+)
+@click.option("--draws", type=click.IntRange(100, 1_000_000), default=10_000, show_default=True, help="Simulated.")
+@seed_option
+@json_option
+@db_option
+def sample(name: str | None, table: Path | None, as_json: bool, database: Path, **options: Any) -> None:
+    """What a stratified sample does to the score of a full RUN: composition, chance, and how large k must be."""
+    from twlocal.bundle.stored import opened
+    from twlocal.study import sampling, sampling_report
+    from twlocal.study.load import Source, run_command, study_command
+
+    if (name is None) == (table is None):
+        raise UsageError("name a stored RUN, or give --table FILE", hint="twlocal runs lists the runs")
+    commands, real, drawn = [], None, None
+    k, like = options["k"], options["like"]
+    if table is not None:
+        strata, drawn, source_name = *_table(table), table.name
+    if name is not None or like is not None:
+        with opened(database, create=False, warn=note) as (runs, stored):
+            source = Source(runs, stored)
+            if name is not None:
+                run = source.run(name)
+                rows = _right_rows(source, run)
+                strata, source_name = _strata(rows), run.name
+                real = sampling.by_hash(rows, k) if like is None else None
+                commands.append(run_command(run))
+            if like is not None:
+                drawn = runs.planned(source.run(like).id)
+    by_k = drawn is None
+    drawn = sampling.composition(strata, k) if drawn is None else drawn
+    words = ["study", "sample", *([name] if name else ["--table", str(table)])]
+    words += ["--k", str(k)] if by_k else ["--like", like] if like else []
+    asked = sampling_report.Asked(
+        k if by_k else None, drawn, [error / 100 for error in options["wanted"]], options["seed"], options["draws"]
+    )
+    try:
+        found = sampling_report.report(
+            source_name, strata, asked, real=real, commands=[*commands, study_command(*words)]
+        )
+    except ValueError as error:
+        raise UsageError(str(error), hint="the full run must hold the sample's subjects and rows") from error
+    show(found, as_json=as_json)
+
+
+def _right_rows(source: Source, run: RunRow) -> list[tuple[str, str, bool]]:
+    """(content hash, subject, right) of each first asking, under the run's own reader."""
+    from twlocal.judge import judge
+
+    if not run.complete:
+        raise UsageError(
+            f"{run.name} is incomplete: {run.answered:,} of {run.planned:,}", hint=f"twlocal resume {run.name}"
+        )
+    reader = run.manifest["protocol"]["reader"]
+    return [
+        (record.content_hash, record.subject, judge(record, reader).correct)
+        for _, record in source.keyed(run)
+        if record.repeat == 0
+    ]
+
+
+def _strata(rows: Sequence[tuple[str, str, bool]]) -> list[Stratum]:
+    from twlocal.study.sampling import Stratum as Row
+    from twlocal.study.sampling import by_hash
+
+    return [Row(subject, n, right) for subject, (n, right) in sorted(by_hash(rows, len(rows)).items())]
+
+
+def _table(path: Path) -> tuple[list[Stratum], dict[str, int] | None]:
+    """Per-subject results from a file, and the sample's composition where it has a column `drawn`."""
+    from twlocal.study import tables
+    from twlocal.study.sampling import Stratum as Row
+
+    rows = tables.read(path)
+    tables.need(rows, ["subject", "n", "right" if "right" in rows[0] else "accuracy"], path)
+    strata, drawn = [], {}
+    for at, row in enumerate(rows, 1):
+        where = f"{path}, row {at}"
+        n = int(tables.number(row["n"], where) or 0)
+        if "right" in row:
+            right = int(tables.number(row["right"], where) or 0)
+        else:
+            share = tables.number(row["accuracy"], where) or 0.0
+            right = round((share / 100 if share > 1 else share) * n)
+        try:
+            strata.append(Row(row["subject"], n, right))
+        except ValueError as error:
+            raise UsageError(f"{where}: {error}") from error
+        if row.get("drawn"):
+            drawn[row["subject"]] = int(tables.number(row["drawn"], where) or 0)
+    if len({one.subject for one in strata}) < len(strata):
+        raise UsageError(f"{path} names a subject twice")
+    return strata, drawn or None
+
+
+@click.command()
+@click.argument("names", metavar="RUN...", nargs=-1, required=True)
+@click.option(
+    "--key-noise",
+    metavar="CONFLICTS/GROUPS",
+    help="Disputed answer keys of the source, such as 27/31312; the exam bench has that one by itself.",
+)
+@json_option
+@db_option
+def noise(names: tuple[str, ...], key_noise: str | None, as_json: bool, database: Path) -> None:
+    """What disputed answer keys do to scores over the questions of RUN, and which runs they make too close to call."""
+    from twlocal.bundle.stored import opened
+    from twlocal.cli.compare import floor_of
+    from twlocal.score import score
+    from twlocal.study import noise_report
+    from twlocal.study.load import Source, run_command, same_questions, study_command
+
+    floor_of(key_noise, set())
+    with opened(database, create=False, warn=note) as (runs, stored):
+        source = Source(runs, stored)
+        chosen = [source.run(name) for name in names]
+        distinct(chosen)
+        if not same_questions(chosen):
+            raise UsageError("these runs were not asked the same questions", hint="twlocal compare --intersect")
+        sizes = runs.planned(chosen[0].id)
+        scores = {}
+        for run in chosen:
+            overall = score(
+                runs.records(run.id), sizes, run.manifest["protocol"]["reader"], repeats=run.repeats
+            ).overall
+            if overall.accuracy is not None:
+                scores[run.name] = overall.accuracy
+    floor = floor_of(key_noise, {run.bench for run in chosen})
+    if floor is None:
+        raise UsageError(
+            f"the answer-key noise of {chosen[0].bench} is not known",
+            hint="--key-noise CONFLICTS/GROUPS gives it: groups of re-printed questions, and those whose keys disagree",
+        )
+    given = ["--key-noise", f"{floor.conflicts}/{floor.groups}"]
+    commands = [*map(run_command, chosen), study_command("study", "noise", *(run.name for run in chosen), *given)]
+    show(noise_report.report(floor, chosen[0].bench, sizes, scores, commands=commands), as_json=as_json)

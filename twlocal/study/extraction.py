@@ -1,0 +1,190 @@
+"""The same responses under every reader: how much of a score is its extraction (the paper's section 5.1).
+
+Only the first asking of a question counts, so that every row is another item. Pure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from twlocal import readers
+from twlocal.compare import Difference, Key, difference
+from twlocal.item import LABELS
+from twlocal.judge import PUBLISHED, right
+from twlocal.paired import RESAMPLES
+from twlocal.record import Record
+from twlocal.stats import wilson
+from twlocal.study.compared import difference_json
+from twlocal.study.report import Report, Table, interval, p_value, percent, points
+
+UNREAD, WRONG, RIGHT = "unread", "wrong", "right"
+# Changes that are told, from the published reader to another one.
+_MOVES = ((UNREAD, RIGHT), (UNREAD, WRONG), (RIGHT, UNREAD), (WRONG, UNREAD), (RIGHT, WRONG), (WRONG, RIGHT))
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """One run's responses under each reader: the state of every item, in one order, and letters that are no option."""
+
+    run: str
+    model: str
+    states: Mapping[str, Sequence[str]]
+    outside: Mapping[str, int]
+
+    @property
+    def n(self) -> int:
+        return len(next(iter(self.states.values())))
+
+    def count(self, reader: str, state: str) -> int:
+        """How many items are in a state under a reader."""
+        return sum(one == state for one in self.states[reader])
+
+    def accuracy(self, reader: str) -> float:
+        return self.count(reader, RIGHT) / self.n
+
+    def against(self, reader: str, seed: int, resamples: int = RESAMPLES) -> Difference:
+        """A reader against the published one, item by item."""
+        strict, other = ([float(one == RIGHT) for one in self.states[name]] for name in (PUBLISHED, reader))
+        return difference(strict, other, seed, resamples)
+
+    def moves(self, reader: str) -> Counter[tuple[str, str]]:
+        """How many items went from which state under the published reader to which one under another."""
+        return Counter(zip(self.states[PUBLISHED], self.states[reader], strict=True))
+
+
+def extract(run: str, model: str, rows: Iterable[tuple[Key, Record]], names: Sequence[str]) -> Extracted:
+    """Read a run's responses with every named reader; none of the responses is kept. Raises what a reader raises."""
+    states: dict[str, list[str]] = {name: [] for name in names}
+    outside: Counter[str] = Counter()
+    for _, record in rows:
+        if record.repeat:
+            continue
+        for name in names:
+            letter = readers.read(name, record.text, record.reasoning, record.finish).letter
+            outside[name] += letter is not None and letter not in LABELS
+            states[name].append(UNREAD if letter is None else RIGHT if right(letter, record) else WRONG)
+    return Extracted(run, model, states, outside)
+
+
+def ranks(runs: Sequence[Extracted], reader: str) -> list[int]:
+    """The place of each run under a reader, 1 for the best; equal scores share the better place."""
+    scores = [run.accuracy(reader) for run in runs]
+    return [1 + sum(other > score for other in scores) for score in scores]
+
+
+def reversals(runs: Sequence[Extracted], reader: str) -> int:
+    """Pairs of runs whose order under the published reader is the opposite under another."""
+    strict, other = ([run.accuracy(name) for run in runs] for name in (PUBLISHED, reader))
+    return sum((strict[a] - strict[b]) * (other[a] - other[b]) < 0 for a, b in combinations(range(len(runs)), 2))
+
+
+def report(
+    runs: Sequence[Extracted],
+    *,
+    absent: Mapping[str, str],
+    same_items: bool,
+    commands: Sequence[str] = (),
+    seed: int = 0,
+) -> Report:
+    """The study as a report. absent: readers that are not installed, with the reason."""
+    names = list(runs[0].states)
+    parts: list[str | Table] = []
+    data: list[dict[str, Any]] = []
+    for run in runs:
+        found = {name: run.against(name, seed) for name in names}
+        parts += [_scores(run, found), _moved(run)]
+        data.append(_data(run, found))
+    if len(runs) > 1:
+        parts.append(_ranked(runs))
+    warnings = [f"the reader {name} was left out: {why}" for name, why in absent.items()]
+    if len(runs) > 1 and not same_items:
+        warnings.append("these runs were not asked the same questions, so their ranks say little.")
+    return Report(
+        study="extraction",
+        title="What the reader makes of the same responses",
+        varied=f"the reader ({', '.join(names)})",
+        held="every response, and with it the model, the questions, the prompt and the decoding",
+        n="; ".join(f"{run.run}: {run.n:,} responses" for run in runs),
+        parts=parts,
+        warnings=warnings,
+        commands=commands,
+        data={
+            "runs": data,
+            "ranks": {name: ranks(runs, name) for name in names},
+            "reversals": {name: reversals(runs, name) for name in names},
+            "not_available": dict(absent),
+        },
+    )
+
+
+def _scores(run: Extracted, found: Mapping[str, Difference]) -> Table:
+    rows = []
+    for name, one in found.items():
+        right_ones, read = run.count(name, RIGHT), run.n - run.count(name, UNREAD)
+        low_high = wilson(right_ones, run.n)
+        rows.append(
+            [
+                name,
+                percent(read / run.n),
+                percent(right_ones / run.n),
+                interval(low_high.low, low_high.high),
+                *(
+                    ["-", "-", "-"]
+                    if name == PUBLISHED
+                    else [
+                        points(one.difference),
+                        interval(one.interval.low, one.interval.high, signed=True),
+                        p_value(one.p),
+                    ]
+                ),
+            ]
+        )
+    header = ["reader", "read", "right", "95% interval", "against box", "95% interval", "p"]
+    return Table(f"{run.run} ({run.model}), {run.n:,} responses:", header, rows, "lrrrrrr")
+
+
+def _moved(run: Extracted) -> Table:
+    others = [name for name in run.states if name != PUBLISHED]
+    moves = {name: run.moves(name) for name in others}
+    rows = [[f"{was} to {now}", *(f"{moves[name][was, now]:,}" for name in others)] for was, now in _MOVES]
+    rows.append(["(letters that are no option)", *(f"{run.outside[name]:,}" for name in others)])
+    return Table("Items that change, from box to another reader:", ["", *others], rows, "l" + "r" * len(others))
+
+
+def _ranked(runs: Sequence[Extracted]) -> Table:
+    names = list(runs[0].states)
+    places = {name: ranks(runs, name) for name in names}
+    rows = [
+        [run.run, *(_place(places[name][at], places[PUBLISHED][at], name) for name in names)]
+        for at, run in enumerate(runs)
+    ]
+    rows.append(["pairs in opposite order", *(f"{reversals(runs, name):,}" for name in names)])
+    return Table("Ranks, with the places moved against box:", ["run", *names], rows, "l" + "r" * len(names))
+
+
+def _place(place: int, strict: int, name: str) -> str:
+    return str(place) if name == PUBLISHED or place == strict else f"{place} ({strict - place:+d})"
+
+
+def _data(run: Extracted, found: Mapping[str, Difference]) -> dict[str, Any]:
+    return {
+        "run": run.run,
+        "model": run.model,
+        "n": run.n,
+        "readers": {
+            name: {
+                "read": run.n - run.count(name, UNREAD),
+                "right": run.count(name, RIGHT),
+                "accuracy": run.accuracy(name),
+                "interval": [wilson(run.count(name, RIGHT), run.n).low, wilson(run.count(name, RIGHT), run.n).high],
+                "outside": run.outside[name],
+                "against_box": difference_json(one),
+                "moves": {f"{before}>{after}": run.moves(name)[before, after] for before, after in _MOVES},
+            }
+            for name, one in found.items()
+        },
+    }
