@@ -33,7 +33,7 @@ _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _KANA = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
 _HANGUL = re.compile(r"[\uac00-\ud7a3]")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]{2,}")
-_LINK_TARGET = re.compile(r"\]\([^)\n]*\)|https?://\S+|<[^>\n]+>")
+_NO_PROSE = re.compile(r"^\[\^[^\]\n]+\]:.*$|\]\([^)\n]*\)|https?://\S+|<[^>\n]+>", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def kind(source: Source, front: Front) -> str:
 
 def _is_chinese(text: str) -> bool:
     # Titles of links are often English or Japanese in a Chinese article, so it takes a majority to be foreign.
-    body = _LINK_TARGET.sub(" ", text)
+    body = _NO_PROSE.sub(" ", text)
     han = len(_HAN.findall(body))
     kana = len(_KANA.findall(body))
     return han > len(_LATIN.findall(body)) and kana * 3 < han and len(_HANGUL.findall(body)) < han

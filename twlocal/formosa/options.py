@@ -6,7 +6,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-_SILENT = re.compile(r"[\s，。、；：！？,.;:!?「」『』《》〈〉“”\"'（）()【】\[\]·・—–\-_]+")
+# A point, comma or sign that belongs to a number speaks: 2.4% is not 24%, -1 is not 1.
+_SILENT = re.compile(r"(?:[\s，。、；：！？;:!?「」『』《》〈〉“”\"'（）()【】\[\]·・—_]|(?<!\d)[.,]|[.,](?!\d))+")
 _ALNUM = re.compile(r"[0-9A-Za-z]")
 _NUMERAL = re.compile(r"[0-9〇零一二三四五六七八九十百千萬億兆]")
 # An option that speaks of other options means something else once the order changes.
@@ -16,7 +17,7 @@ _SPEAKS_OF_OPTIONS = re.compile(
     r"|^(?:以上|上述|前述)(?:選項)?(?:無一|沒有一?個?)(?:正確|為真|是|符合).*$"
     r"|^選項[A-DＡ-Ｄ甲乙丙丁].{0,12}$"
     r"|^[A-DＡ-Ｄ甲乙丙丁](?:[、，,和與及跟或&+＋](?:選項)?[A-DＡ-Ｄ甲乙丙丁])+(?:選項)?(?:皆|均|都)?(?:是|對|可|正確|非)?$"
-    r"|^[A-DＡ-Ｄ甲乙丙丁]{2,4}(?:皆|均|都)(?:是|對|可|正確|非)$|^(?:[A-D]{3,4}|[甲乙丙丁]{3,4})$"
+    r"|^[A-DＡ-Ｄ甲乙丙丁]{2,4}(?:皆|均|都)(?:是|對|可|正確|非)$|^(?!.*(.).*\1)(?:[A-D]{3,4}|[甲乙丙丁]{3,4})$"
 )
 # Directions stand in many stems that ask for a direction (轉速增加時，其風量…).
 _DIRECTIONS = frozenset(
@@ -28,7 +29,7 @@ _KEY_TIMES, _OTHER_TIMES, _COLUMNS = 1.6, 2.5, 10
 
 
 def bare(text: str) -> str:
-    """A text as it is compared: NFKC, lower case, without blanks and punctuation, 臺 as 台."""
+    """A text as it is compared: NFKC, lower case, without blanks and punctuation outside numbers, 臺 as 台."""
     return _SILENT.sub("", unicodedata.normalize("NFKC", text)).casefold().replace("臺", "台")
 
 
@@ -64,7 +65,7 @@ def _continues(one: str, other: str) -> bool:
 def columns(text: str) -> int:
     """The text's width in columns of a terminal: 2 for a Chinese character, so that 台積電 and TSMC compare fairly."""
     return sum(
-        2 if unicodedata.east_asian_width(char) in "WFA" else 1 for char in text if not unicodedata.combining(char)
+        2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text if not unicodedata.combining(char)
     )
 
 

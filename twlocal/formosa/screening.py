@@ -26,12 +26,12 @@ class Screened:
 
 def screen(draft: Draft, lexicon: Lexicon) -> Screened:
     """Strip what is pure scaffolding, then let every rule look; one finding that rejects is enough."""
-    question = clean(strip_scaffolding(draft.question))
+    question = strip_scaffolding(draft.question)
     findings = []
     if question != draft.question:
         cut = len(draft.question) - len(question)
         findings.append(Finding("refers_to_passage", STRIPPED, "question", 0, cut, draft.question[:cut]))
-    draft = replace(draft, question=question)
+        draft = replace(draft, question=clean(question))
     for rule in RULES.values():
         findings.extend(rule(draft, lexicon))
     return Screened(draft, not any(finding.level == REJECT for finding in findings), tuple(findings))

@@ -1,0 +1,313 @@
+"""Mainland vocabulary and Simplified characters: the given cases, their like, and the proof on native text."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from twlocal.errors import DatasetError
+from twlocal.formosa import measure, native, simplified
+from twlocal.formosa.lexicon import DROPPED, REVIEW, STRICT, Lexicon, Term, fold, parse, shipped
+
+
+def found(text: str, level: str | None = None) -> list[str]:
+    return [hit.term.text for hit in shipped().find(text) if level in (None, hit.term.level)]
+
+
+# --- the given cases (part 7) -----------------------------------------------------------------------------------------
+
+
+def test_p7_2_legal_vocabulary_is_not_simplified() -> None:
+    text = "總統公布之法律，主管機關不得干預審判，並應准許閱卷、布置考場。"
+    assert simplified.find(text) == [] and found(text) == []
+
+
+def test_p7_4_a_term_across_a_word_boundary_is_none() -> None:
+    assert found("少數組織主張改變量子態；科學家發明了如何聚集成群的方法。") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "review"),
+    [
+        ("質量守恆定律", []),
+        ("電流通過電阻", []),
+        ("立法院三讀通過", []),
+        ("社會網絡分析", []),
+        ("產品質量不佳", ["質量"]),
+        ("請連接網絡", ["網絡"]),
+    ],
+)
+def test_p7_6_scientific_and_legal_senses_are_never_strict(text: str, review: list[str]) -> None:
+    assert found(text, STRICT) == [] and found(text, REVIEW) == review
+
+
+def test_p7_8_characters_normal_in_taiwan_are_not_flagged() -> None:
+    text = "台北的茶几只要一千元，才剛秋收，谷關與斗六都下了雨，皇后、松山、占卜、划船、周先生。"
+    assert simplified.find(text) == [] and found(text) == []
+
+
+# --- their like -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "群山環繞的峰頂，秘境裡有床、粽子與庄頭，雇員掃灶。",
+        "只有一個傢伙，后里的麵粉、面子、里長、系所、曲棍球、沖繩、升旗、游泳、致力、余先生、范先生、于右任。",
+        "丑角、豐富、幸福、征服、制度、鐘錶、胡瓜、了解、借書、向日葵、回家、杰出、岩石、卷宗、吃飯、夸父、克服。",
+        "姜子牙、朱銘、合歡山、喂食、嗎啡、仆街、舍監、价目、朴子市、瓶台、干城、腭裂、並且、兇手、凶宅。",
+    ],
+)
+def test_everyday_characters(text: str) -> None:
+    assert not [char for _, char, strict in simplified.find(text) if strict]
+
+
+@pytest.mark.parametrize("char", "这们说国学习软网络视频个会来时对过还体机优关东车门见马鸟鱼龙")
+def test_simplified_characters_are_found(char: str) -> None:
+    assert simplified.find(f"台灣的{char}字") == [(3, char, True)]
+
+
+@pytest.mark.parametrize("text", ["便當（弁当）", "《天空からの招待状》", "「アメリカ合衆国産」", "省參議員王添灯"])
+def test_japanese_and_names_are_no_simplified_chinese(text: str) -> None:
+    assert simplified.find(text) == []
+
+
+def test_kana_elsewhere_excuse_nothing() -> None:
+    assert simplified.find("「からの」是日文，这里不是") == [(9, "这", True)]
+
+
+def test_a_variant_is_shown_and_not_rejected() -> None:
+    assert simplified.find("温度") == [(0, "温", False)]
+
+
+def test_the_table_is_pinned() -> None:
+    table = simplified.table()
+    assert len(table.strict) == 2181 and not table.strict & table.review
+    assert table.sha256 == "41c11a5976beae3b9f4a7d7bfe352a701e17c6fa9710eceaaa579c1a2e368f22"
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("這個軟件要裝在硬盤上", ["軟件", "硬盤"]),
+        ("用鼠標點一下，再用打印機印出來", ["鼠標", "打印機"]),
+        ("他看了一段短視頻", ["視頻"]),
+        ("ｕ盤與U盤", ["U盤", "U盤"]),
+        ("乘出租車到新西蘭大使館", ["出租車", "新西蘭"]),
+        ("數據庫管理", ["數據庫"]),
+        ("臺式機", ["臺式機"]),
+        ("台式機", ["臺式機"]),
+    ],
+)
+def test_strict_terms_are_found(text: str, terms: list[str]) -> None:
+    assert found(text, STRICT) == terms
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "台灣第一個客語電視頻道",
+        "用滑鼠標示，袋鼠標本",
+        "服務器材租借",
+        "首都溫得和克的納米比亞",
+        "博客來網路書店",
+        "神經網絡與人際網絡",
+        "國內存款與體內存在的抗體",
+        "《古今圖書集成》",
+        "方便麵包店取貨",
+        "刺激光合作用",
+        "辦公交車庫鑰匙",
+        "致死機率",
+        "成品品質檢測",
+        "本土豆類作物",
+    ],
+)
+def test_words_that_only_look_like_terms(text: str) -> None:
+    assert found(text, STRICT) == []
+    assert found(text) in ([], ["質檢"])
+
+
+@pytest.mark.parametrize("text", ["對岸把軟體叫做「軟件」", "各自的譯名（軟體／軟件）", "『盒飯』就是便當"])
+def test_a_mention_is_no_use(text: str) -> None:
+    assert found(text) == []
+
+
+def test_half_a_quotation_is_a_use() -> None:
+    assert found("「軟件很好用」") == ["軟件"]
+
+
+def test_the_longest_term_wins_and_an_exception_holds_only_for_its_term() -> None:
+    lexicon = Lexicon([Term("數據", "", STRICT), Term("數據庫", "", STRICT), Term("組織", "", STRICT, ("少數組織",))])
+    assert [(h.term.text, h.start) for h in lexicon.find("數據庫與數據")] == [("數據庫", 0), ("數據", 4)]
+    assert [h.start for h in lexicon.find("少數組織與組織")] == [5]
+
+
+def test_dropped_terms_are_known_and_never_fire() -> None:
+    lexicon = Lexicon([Term("通過", "透過", DROPPED)])
+    assert lexicon.terms[0].text == "通過" and lexicon.find("通過") == []
+
+
+def test_a_lexicon_is_known_by_what_changes_its_findings() -> None:
+    one = Lexicon([Term("軟件", "軟體", STRICT)])
+    assert one.sha256 == Lexicon([Term("軟件", "別的", STRICT)]).sha256
+    assert one.sha256 != Lexicon([Term("軟件", "軟體", REVIEW)]).sha256
+    assert one.sha256 != Lexicon([Term("軟件", "軟體", STRICT, ("軟件園區",))]).sha256
+
+
+@pytest.mark.parametrize("text", ["", "strict = 3", "strict = [{ taiwan = 'x' }]", "= =", "strict = ['軟件']"])
+def test_what_is_no_lexicon(text: str) -> None:
+    with pytest.raises(DatasetError, match=r"mine\.toml"):
+        parse(text, "mine.toml")
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(st.sampled_from("少數組織軟件視頻電改變量「」網絡 ﬁＡ"), max_size=60))
+def test_hits_are_where_they_say(text: str) -> None:
+    assert len(fold(text)) == len(text)
+    hits = shipped().find(text)
+    assert all(fold(text[hit.start : hit.end]) == fold(hit.term.text) for hit in hits)
+    assert all(one.end <= other.start for one, other in itertools.pairwise(hits))
+
+
+# --- measuring --------------------------------------------------------------------------------------------------------
+
+
+def measured(hand: str, texts: list[str], table: str = "") -> dict[str, measure.Measured]:
+    found, kept = measure.from_table(table, "table")
+    candidates = measure.merge(measure.by_hand(hand), found, kept)
+    return {entry.term.text: entry for entry in measure.measure(candidates, texts)}
+
+
+def test_a_proposal_is_strict_only_with_zero_fires() -> None:
+    hand = 'strict = [["軟件", "軟體"], ["視頻", "影片", "電視頻"], ["水平", "水準"]]'
+    got = measured(hand, ["電視頻道很多，「軟件」是對岸的說法。", "水平線"])
+    assert {name: (entry.term.level, entry.fires, entry.excepted, entry.mentioned) for name, entry in got.items()} == {
+        "軟件": (STRICT, 0, 0, 1),
+        "視頻": (STRICT, 0, 1, 0),
+        "水平": (REVIEW, 1, 0, 0),
+    }
+    assert got["水平"].examples == ("水平線",)
+
+
+def test_a_table_only_proposes_for_review_and_ordinary_words_are_dropped() -> None:
+    table = "社區\t小區\n元音\t母音\n通過\t通過 透過\n海內存知己\t海內存知己\n內存\t記憶體\n"
+    got = measured("", ["社區" * 11, "海內存知己，元音。"], table)
+    assert {name: (entry.term.level, entry.fires) for name, entry in got.items()} == {
+        "社區": (DROPPED, 11),
+        "元音": (REVIEW, 1),
+        "通過": (REVIEW, 0),
+        "內存": (REVIEW, 0),
+    }
+    assert got["內存"].excepted == 1
+
+
+def test_hand_goes_before_table_and_doubts_are_dropped_when_ordinary() -> None:
+    got = measured(
+        'strict = [["軟件", "軟體"]]\ndoubtful = [["通過", "透過", "三讀通過"]]',
+        ["通過" * 12 + "三讀通過"],
+        "軟件\t別的",
+    )
+    assert (got["軟件"].term.level, got["軟件"].term.taiwan) == (STRICT, "軟體")
+    assert (got["通過"].term.level, got["通過"].fires, got["通過"].excepted) == (DROPPED, 12, 1)
+
+
+def test_a_line_without_a_tab_is_told() -> None:
+    with pytest.raises(DatasetError, match="table:2"):
+        measure.from_table("甲\t乙\n丙", "table")
+
+
+def test_what_is_written_reads_back() -> None:
+    entries = list(measured('strict = [["視頻", "影片", "電視頻"]]\nreview = [["A\\"B", "x"]]', ["電視頻道"]).values())
+    text = measure.write(entries, ["題頭"])
+    assert text.startswith("# 題頭\n") and text == measure.write(entries, ["題頭"])
+    assert {term.text: term for term in parse(text, "x").terms} == {entry.term.text: entry.term for entry in entries}
+    assert tomllib.loads(text)["strict"] == [
+        {"term": "視頻", "taiwan": "影片", "except": ["電視頻"], "fires": 0, "excepted": 1}
+    ]
+
+
+def test_the_shipped_lexicon_holds_every_candidate_by_hand_as_measured() -> None:
+    hand = measure.by_hand(files("twlocal.formosa").joinpath("candidates.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(files("twlocal.formosa").joinpath("lexicon.toml").read_text(encoding="utf-8"))
+    rows = {row["term"]: (level, row) for level in (STRICT, REVIEW, DROPPED) for row in table[level]}
+    for candidate in hand:
+        level, row = rows[candidate.term.text]
+        assert set(candidate.term.exceptions) <= set(row.get("except", ()))
+        assert (level == STRICT) == (candidate.proposal == STRICT and row["fires"] == 0)
+    assert all(row["fires"] == 0 for row in table[STRICT])
+    for name in ("網絡", "質量", "數組", "變量", "集成", "博客"):
+        assert rows[name][0] == REVIEW
+    assert rows["通過"][0] == rows["社區"][0] == DROPPED
+
+
+def test_exceptions_hold_their_term() -> None:
+    assert all(fold(term.text) in fold(phrase) for term in shipped().terms for phrase in term.exceptions)
+
+
+def test_native_questions_in_every_format(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes('\ufeffquestion,A\r\n題一,"甲,乙"\r\n'.encode())
+    (tmp_path / "b.tsv").write_text("題二\t丙\n", encoding="utf-8")
+    (tmp_path / "c.jsonl").write_text('{"q": "題三", "n": 3}\n\n', encoding="utf-8")
+    (tmp_path / "d.json").write_text('{"items": [{"q": "題四"}]}', encoding="utf-8")
+    assert list(native.questions(tmp_path)) == ["question", "A", "題一", "甲,乙", "題二", "丙", "題三", "題四"]
+    with pytest.raises(DatasetError, match="no questions"):
+        list(native.questions(tmp_path / "none"))
+    (tmp_path / "e.json").write_text("{", encoding="utf-8")
+    with pytest.raises(DatasetError, match=r"e\.json is not JSON"):
+        list(native.questions(tmp_path))
+
+
+# --- the proof on real native text ------------------------------------------------------------------------------------
+
+
+def real(shared: Path) -> list[str]:
+    data = shared / "data"
+    places = [data / "tmmlu" / "converted", data / "ground_truth"]
+    if not (data / "taiwan_md").is_dir() or not all(place.is_dir() for place in places):
+        pytest.skip("needs the sample corpus and the exam questions")
+    return [*native.articles(data / "taiwan_md"), *(text for place in places for text in native.questions(place))]
+
+
+def test_zero_strict_fires_on_native_text(shared: Path) -> None:
+    texts = real(shared)
+    assert sum(map(len, texts)) > 800_000
+    fires = [
+        (hit.term.text, text[hit.start - 8 : hit.end + 8])
+        for text in texts
+        for hit in shipped().find(text)
+        if hit.term.level == STRICT
+    ]
+    flags = [(char, text[at - 8 : at + 8]) for text in texts for at, char, strict in simplified.find(text) if strict]
+    assert fires == [] and flags == []
+
+
+def test_the_shipped_lexicon_can_be_made_again(shared: Path) -> None:
+    texts = real(shared)
+    texts += native.questions(shared / "data" / "tmmlu" / "tmmluplus_sample20.jsonl")
+    tables = [
+        measure.from_table((shared / "data" / "lexicons" / f"TWPhrases{name}.txt").read_text(encoding="utf-8"), name)
+        for name in ("", "IT", "Name", "Other")
+    ]
+    hand = measure.by_hand(files("twlocal.formosa").joinpath("candidates.toml").read_text(encoding="utf-8"))
+    merged = measure.merge(hand, [c for found, _ in tables for c in found], [w for _, kept in tables for w in kept])
+    again = parse(measure.write(measure.measure(merged, texts), []), "again")
+    assert again.sha256 == shipped().sha256
+
+
+def test_the_table_of_characters_can_be_made_again(shared: Path) -> None:
+    import importlib.util
+
+    script = Path(__file__).parents[3] / "scripts" / "derive_simplified.py"
+    spec = importlib.util.spec_from_file_location("derive_simplified", script)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    source = (shared / "data" / "lexicons" / "STCharacters.txt").read_text(encoding="utf-8")
+    pinned = files("twlocal.formosa").joinpath("simplified.txt").read_text(encoding="utf-8")
+    assert module.derive(source) == pinned
