@@ -1,7 +1,8 @@
 """Running a plan: find what is left, ask, store each answer as it comes, stop cleanly.
 
-The engine works in a thread of its own and hands completions over a queue; this thread is the one writer. It commits
-whatever has gathered since its last commit, so an answer waits for at most one commit of at most 64 answers.
+The engine works in a thread of its own and hands completions over a queue; this thread is the one writer. It lets
+answers gather for a moment, so that a fast engine is not slowed down by a commit an answer, and commits what has come:
+an answer waits for at most `GATHER_SECONDS` and one commit of at most `BATCH` answers.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from twlocal.responses import Answered
 from twlocal.runs import Key, RunRow, Runs
 
 BATCH = 64
+GATHER_SECONDS = 0.02
+_LOOKS = 2  # how often, meanwhile, it is seen whether a whole batch has come already
 # Long enough for an answer in flight to end, short enough that nobody presses Ctrl-C a second time by then.
 GRACE_SECONDS = 8.0
 # So many rows without one answer are a fault of the set-up, not of the rows.
@@ -210,10 +213,12 @@ class _Sitting:
                     return
 
     def _gather(self) -> tuple[list[Completion], object]:
-        """Everything that has come so far, at most BATCH, after waiting a little for the first."""
+        """Everything that has come so far, at most BATCH; waits for the first, and a little for others after it."""
         batch: list[Completion] = []
         try:
             got = self._queue.get(timeout=0.25)
+            if isinstance(got, Completion):
+                self._settle()
             while True:
                 if got is None:
                     return batch, _END
@@ -225,6 +230,16 @@ class _Sitting:
                 got = self._queue.get_nowait()
         except queue.Empty:
             return batch, None
+
+    def _settle(self) -> None:
+        """Wait until a batch has come, GATHER_SECONDS are over, nothing else is asked, or the run is to stop.
+
+        Sleeping, not reading the queue: being woken for each answer is what would take the engine's thread its time.
+        """
+        for _ in range(_LOOKS):
+            left = len(self._orders) - 1  # asked and not stored
+            if self._queue.qsize() + 1 >= min(BATCH, left) or self._stop.requested.wait(GATHER_SECONDS / _LOOKS):
+                return
 
     def _store(self, batch: list[Completion]) -> None:
         at = self._now()

@@ -72,10 +72,11 @@ def judge_failure(error: Exception) -> Verdict:
 
 def judge_success(body: bytes, content_type: str) -> Verdict:
     """What a reply of status 200 is: an answer, an error in disguise, a web page, or nothing usable."""
-    if not body.strip():
-        return Verdict(Kind.RETRY, "an empty reply", 200)
-    if is_html(body, content_type):
-        return Verdict(Kind.FATAL, f"a web page ({plain(body, 120)})", 200)
+    if not body.startswith(b"{"):  # which nearly all do
+        if not body.strip():
+            return Verdict(Kind.RETRY, "an empty reply", 200)
+        if is_html(body, content_type):
+            return Verdict(Kind.FATAL, f"a web page ({plain(body, 120)})", 200)
     flags: tuple[str, ...] = ()
     try:
         data = json.loads(body)

@@ -1,8 +1,9 @@
 """One `generate()`: workers on an event loop in a thread of its own, and the queues between them and the caller.
 
 The caller's thread pulls from the caller's iterator (which may belong to that thread, as SQLite connections do) and
-puts requests into a deque; workers, one a connection, take them from there. No task is made per request, and nobody is
-woken who is not idle: at some thousand requests a second that is most of what this module could spend.
+puts requests into a deque; workers, one a connection, take them from there. Completions go back in blocks. No task is
+made per request, nobody is woken who is not idle, and the caller's thread is not woken for every answer: at some
+thousand requests a second, threads that take turns are most of what this module could spend.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from twlocal.errors import BackendError, ConfigurationError
 ALIKE_STOPS = 3  # so many refusals alike before the first answer: it is not the items
 FAILED_STOPS = 5  # so many items in a row without an answer: it is not the items either
 TIMEOUT_RETRIES = 2  # each costs the whole timeout
+LAG = 0.005  # seconds for which an answer may wait for others before the caller's thread is woken for them
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,13 @@ class Sitting:
     def __init__(self, plan: Plan, state: State) -> None:
         self._plan, self._state = plan, state
         self._todo: deque[Request] = deque()
-        self._out: queue.SimpleQueue[Completion | Exception] = queue.SimpleQueue()
+        self._out: queue.SimpleQueue[list[Completion] | Exception] = queue.SimpleQueue()
+        self._block: list[Completion] = []  # what goes into `_out` next
+        self._lag: asyncio.TimerHandle | None = None
+        # A quarter of what is pulled ahead of those in flight: the workers hardly run dry while a block is fetched.
+        self._enough = max(1, plan.settings.concurrency // 4)
         self._ended = False
+        self._nudged = False
         self._idle = 0
         self._loop = asyncio.new_event_loop()
         self._task: asyncio.Task[None] | None = None
@@ -113,21 +120,23 @@ class Sitting:
                         self._start_or_nudge()
                 if not waiting:
                     return
-                got = self._out.get()
-                if isinstance(got, Exception):
-                    raise got
-                waiting -= 1
-                yield got
+                block = self._out.get()
+                if isinstance(block, Exception):
+                    raise block
+                for got in block:
+                    waiting -= 1
+                    yield got
         finally:
             self._stop()
 
     def _start_or_nudge(self) -> None:
         if self._thread.ident is None:
             self._thread.start()
-        elif self._idle:
+        elif self._idle and not self._nudged:
             self._nudge()
 
     def _nudge(self) -> None:
+        self._nudged = True
         with contextlib.suppress(RuntimeError):  # the loop is closed already: the error is in the queue
             self._loop.call_soon_threadsafe(self._wake_all)
 
@@ -149,9 +158,11 @@ class Sitting:
             self._task = loop.create_task(self._work())
             with contextlib.suppress(asyncio.CancelledError):
                 loop.run_until_complete(self._task)
-        except Exception as error:  # whatever it is, the caller is waiting for it
+        except Exception as error:  # whatever it is, the caller is waiting for it, but first for what was answered
+            self._hand_over()
             self._out.put(error)
         finally:
+            self._hand_over()
             # Not waiting for the executor's threads: a name that does not resolve can hold one for a minute.
             loop.run_until_complete(loop.shutdown_asyncgens())
             asyncio.set_event_loop(None)
@@ -162,7 +173,23 @@ class Sitting:
             self._task.cancel()
 
     def _wake_all(self) -> None:
+        self._nudged = False  # before anybody looks: what is appended from here on nudges again
         self._wake.set()
+
+    def _came(self, completion: Completion) -> None:
+        self._block.append(completion)
+        if len(self._block) >= self._enough:
+            self._hand_over()
+        elif self._lag is None:
+            self._lag = self._loop.call_later(LAG, self._hand_over)
+
+    def _hand_over(self) -> None:
+        if self._lag is not None:
+            self._lag.cancel()
+            self._lag = None
+        if self._block:
+            self._out.put(self._block)
+            self._block = []
 
     async def _work(self) -> None:
         plan, around = self._plan, self._plan.around
@@ -182,7 +209,7 @@ class Sitting:
     async def _worker(self) -> None:
         while (request := await self._next()) is not None:
             completion = await self._answer(request)
-            self._out.put(completion)
+            self._came(completion)
             if completion.error_kind in (TRANSPORT, SERVER, CUT) and self._state.in_a_row >= FAILED_STOPS:
                 raise BackendError(
                     f"{self._plan.address.base} gave no answer to {self._state.in_a_row} items in a row;"

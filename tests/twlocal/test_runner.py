@@ -1,0 +1,105 @@
+"""The writer's side of a run: how answers gather into commits, without a command line around it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from twlocal import evaluate, runner
+from twlocal.backend import Completion, EngineInfo, Request
+from twlocal.plan import Wish
+from twlocal.responses import Answered
+from twlocal.runs import Runs
+from twlocal.store import open_store
+
+
+class Counting(Runs):
+    """Runs that remember what was committed together."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(open_store(path), path)
+        self.batches: list[list[str]] = []
+        self.committed = threading.Event()
+
+    def add(self, run_id: int, sitting_id: int, batch: Sequence[Answered]) -> None:
+        super().add(run_id, sitting_id, batch)
+        self.batches.append([row.completion.key for row in batch])
+        self.committed.set()
+
+
+class Engine:
+    """Pulls `ahead` requests, answers them, and waits before each further round until what it answered is committed."""
+
+    def __init__(self, runs: Counting, ahead: int, *, patient: bool) -> None:
+        self._runs, self._ahead, self._patient = runs, ahead, patient
+        self.waited: list[bool] = []
+
+    def describe(self) -> EngineInfo:
+        return EngineInfo("counting", "1")
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
+        waiting: list[Request] = []
+        for request in requests:
+            waiting.append(request)
+            if len(waiting) >= self._ahead:
+                self._runs.committed.clear()
+                yield from (Completion(one.key, text=f"\\boxed{{A}} {one.key}", finish="stop") for one in waiting)
+                waiting = []
+                if self._patient:
+                    self.waited.append(self._runs.committed.wait(5))
+        yield from (Completion(one.key, text=f"\\boxed{{B}} {one.key}", finish="stop") for one in waiting)
+
+    def close(self) -> None:
+        return
+
+
+class Silence:
+    def started(self, *_: Any) -> None: ...
+    def stored(self, *_: Any) -> None: ...
+    def note(self, message: str) -> None: ...
+
+
+@pytest.fixture
+def work(tmp_path, model_file, make_questions):
+    """Run `count` questions with an engine that pulls `ahead`; gives the runs (with their commits) and the engine."""
+    opened: list[Counting] = []
+
+    def run(count: int, ahead: int, *, patient: bool = False) -> tuple[Counting, Engine]:
+        runs = Counting(tmp_path / f"{count}-{ahead}.db")
+        opened.append(runs)
+        wish = Wish(model=str(model_file), bench=str(make_questions(count)), protocol="box", backend="scripted")
+        planned = evaluate.prepare(wish, runs, evaluate.Surroundings(environ={})).plan
+        engine = Engine(runs, ahead, patient=patient)
+        here = runner.Here(pid=1, host="here", machine={})
+        outcome = runner.run(
+            runs, planned, lambda prior, died: engine, here=here, stop=runner.Stop(), watcher=Silence()
+        )
+        assert outcome.state == "complete" and outcome.run.answered == count
+        return runs, engine
+
+    yield run
+    for runs in opened:
+        runs.close()
+
+
+def test_a_fast_engines_answers_gather_into_few_commits(work):
+    runs, _ = work(300, 100)
+    sizes = [len(batch) for batch in runs.batches]
+    assert sum(sizes) == 300 and max(sizes) <= runner.BATCH
+    assert len(sizes) <= 20, "an answer a commit is what gathering is there to avoid"
+
+
+def test_nothing_waits_for_a_full_batch(work):
+    # Ten are asked and come; no more come until those are committed: a batch of 64 would never fill.
+    runs, engine = work(30, 10, patient=True)
+    assert engine.waited == [True, True, True]
+    assert sorted(key for batch in runs.batches for key in batch) == sorted(f"{no}.0" for no in range(30))
+
+
+def test_answers_one_by_one_are_committed_one_by_one(work):
+    runs, engine = work(5, 1, patient=True)
+    assert [len(batch) for batch in runs.batches] == [1] * 5 and all(engine.waited)
