@@ -7,6 +7,7 @@ A backend is a module, found through the `twlocal.backends` entry-point group, s
     SETTINGS: frozenset[str]    the settings that it understands
     ANSWERING: frozenset[str]   those of them that may change an answer, and so belong to a run's identity
     def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend
+    def warm() -> None    optional: imports what `open` will need, in a thread, while questions are read; raises nothing
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -60,13 +61,16 @@ def prepare(wish: plan.Wish, runs: Runs, around: Surroundings) -> Prepared:
         # Its questions are not public: they are not to be kept in the clear because an option was forgotten.
         wish = replace(wish, private=True)
     rules = protocol.load(wish.protocol)
-    model = models.resolve(wish.model, token=around.token)
+    model = models.resolve(wish.model, backend=wish.backend, token=around.token)
     backend = wish.backend or model.backend
     module = backends.load(backend)
     unknown = sorted(set(wish.settings) - module.SETTINGS)
     if unknown:
         known = ", ".join(sorted(module.SETTINGS))
         raise UsageError(f"the backend {backend} has no setting {unknown[0]!r}", hint=f"it has: {known}")
+    if not module.ISOLATE and (warm := getattr(module, "warm", None)):
+        # Half of what an import takes is spent outside Python's lock: it costs nothing beside the reading of questions.
+        threading.Thread(target=warm, name="twlocal-warm").start()
     questions = dataset.load(wish.bench, private=wish.private, token=around.token, **wish.data)
     drawn = draw(questions, wish)
     budget = wish.max_tokens or (

@@ -11,12 +11,14 @@
     sitting.py    one `generate()`: an event loop in a thread, workers, the queue between it and the caller
     client.py     the backend itself
 
-aiohttp is imported only when a server is opened.
+aiohttp is imported only when a server is opened, or is about to be (`warm`).
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 from twlocal.backend import Backend, Decoding
@@ -37,3 +39,9 @@ def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend
     from twlocal.backends.http.client import connect
 
     return connect(model, decoding, settings)
+
+
+def warm() -> None:
+    """Import what `open` will need. What goes wrong here goes wrong there too, and is told there."""
+    with contextlib.suppress(ImportError):
+        import_module("twlocal.backends.http.client")
