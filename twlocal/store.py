@@ -6,6 +6,7 @@ What is in it is told by `db/migrations/*.sql`. Reading and writing of runs is i
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 # Another process may hold the write lock for as long as a large import takes.
 BUSY_SECONDS = 60.0
+_AGAIN_SECONDS = 0.02
 
 
 def migrations(folder: Traversable | None = None) -> list[tuple[int, str]]:
@@ -50,29 +52,48 @@ def open_store(
     if not create and not path.is_file():
         raise StoreError(f"there is no database at {path}", hint="twlocal run … makes one; --db names another")
     with translated(path):
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(path, timeout=timeout, check_same_thread=False)
+        if path.exists() and not path.is_file():
+            raise StoreError(f"{path} is not a file", hint="name another place with --db")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Absolute, because SQLite takes ":memory:" for a database that is lost when the process ends.
+        connection = sqlite3.connect(path.absolute(), timeout=timeout, check_same_thread=False)
         try:
             db = Database(connection, execute_plugins=False)
             _migrate(db, path, migrations(folder))
-            _make_durable(connection, warn)
+            _make_durable(connection, warn, timeout)
         except BaseException:
             connection.close()
             raise
         return db
 
 
-def _make_durable(connection: sqlite3.Connection, warn: Callable[[str], None]) -> None:
-    mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
-    if mode != "wal":
-        mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+def _make_durable(connection: sqlite3.Connection, warn: Callable[[str], None], timeout: float = 0) -> None:
+    mode = _write_ahead(connection, timeout)
     if mode != "wal":
         warn(f"this drive gives no write-ahead log (it stays with {mode}): still safe, only slower")
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
     if connection.execute("PRAGMA synchronous").fetchone()[0] != 2:
         raise StoreError("SQLite does not take synchronous=FULL here: answers would not survive a power cut")
+
+
+def _write_ahead(connection: sqlite3.Connection, timeout: float) -> str:
+    """Ask for WAL; returns the mode that is in force. SQLite's own timeout does not cover this: it needs the database
+    to itself for a moment, and says busy at once where another process looks at it.
+    """
+    end = time.monotonic() + timeout
+    while True:
+        try:
+            mode: str = connection.execute("PRAGMA journal_mode").fetchone()[0]
+            return mode if mode == "wal" else connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or time.monotonic() > end:
+                raise
+            time.sleep(_AGAIN_SECONDS)
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def _migrate(db: Database, path: Path, steps: list[tuple[int, str]]) -> None:
@@ -85,12 +106,15 @@ def _migrate(db: Database, path: Path, steps: list[tuple[int, str]]) -> None:
         )
     if version == len(steps):
         return
-    if version == 0 and db.table_names():
-        raise StoreError(f"{path} is a SQLite database, but not one of twlocal's", hint="name another file with --db")
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Another process may have migrated it while this one waited for the lock.
-        for number, text in steps[_version(connection) :]:
+        # Looked at again: another process may have migrated it while this one waited for the lock.
+        version = _version(connection)
+        if version == 0 and db.table_names():
+            raise StoreError(
+                f"{path} is a SQLite database, but not one of twlocal's", hint="name another file with --db"
+            )
+        for number, text in steps[version:]:
             for statement in _statements(text):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version={number}")
@@ -127,7 +151,7 @@ def translated(path: Path | str) -> Iterator[None]:
 
 def _translate(error: sqlite3.Error, path: str) -> StoreError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+    if _is_busy(error):
         return StoreBusy(
             f"{path} is locked by another process", hint="wait for it to end, or find it with: fuser -v " + path
         )

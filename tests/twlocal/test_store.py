@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import threading
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from twlocal import store
 from twlocal.errors import SchemaTooNew, StoreBusy, StoreCorrupt, StoreError, StoreFull
 from twlocal.store import migrations, open_store, translated
 
@@ -141,6 +143,56 @@ def test_two_processes_may_make_the_database_at_once(tmp_path: Path) -> None:
     assert failures == []
 
 
+def test_a_database_made_between_looking_and_locking_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_store(tmp_path / "t.db").close()
+    looks = [store._version, lambda connection: 0]  # the first look came before the other process made it
+    monkeypatch.setattr(store, "_version", lambda connection: (looks.pop() if looks[1:] else looks[0])(connection))
+    db = open_store(tmp_path / "t.db")
+    assert db.conn.execute("PRAGMA user_version").fetchone()[0] == len(migrations())
+    db.close()
+
+
+def test_a_database_that_somebody_looks_at_becomes_durable_when_they_are_done(tmp_path: Path) -> None:
+    # SQLite does not wait for this change as it does for a lock: it says busy at once.
+    path = tmp_path / "t.db"
+    open_store(path).close()
+    reader = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    reader.execute("PRAGMA journal_mode=DELETE")
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM runs").fetchone()
+    done = threading.Timer(0.2, reader.close)
+    done.start()
+    db = open_store(path)
+    assert db.conn.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+    db.close()
+    done.join()
+
+
+def test_a_database_that_somebody_keeps_looking_at_is_told_of(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    open_store(path).close()
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("PRAGMA journal_mode=DELETE")
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM runs").fetchone()
+    with pytest.raises(StoreBusy, match="locked"):
+        open_store(path, timeout=0.1)
+    reader.close()
+
+
+def test_a_name_that_sqlite_would_keep_in_memory_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    open_store(Path(":memory:")).close()
+    assert (tmp_path / ":memory:").stat().st_size > 0
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_in_place_of_a_file_is_explained(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "t.db")
+    with pytest.raises(StoreError, match="is not a file"):
+        open_store(tmp_path / "t.db")
+
+
 def test_a_drive_without_wal_falls_back_with_one_warning() -> None:
     # SQLite refuses WAL for a database in memory just as it does on a drive without shared memory.
     from sqlite_utils import Database
@@ -165,5 +217,5 @@ def test_a_full_disk_is_called_so(tmp_path: Path) -> None:
 
 
 def test_a_folder_in_place_of_a_file_is_explained(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="cannot write"):
+    with pytest.raises(StoreError, match="is not a file"):
         open_store(tmp_path)
