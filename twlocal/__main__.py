@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import TextIO
 
 EXIT_INTERRUPTED = 130
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 work that did not complete, 2 a wrong call, 130 interrupted."""
+    _open_streams()
     _speak_utf8()
     # Wherever it stands in the line: it is asked for by somebody who repeats a command that failed.
     words = [word for word in sys.argv[1:] if word != "--debug"]
@@ -33,8 +36,13 @@ def main() -> None:
         _tell(_explained(error))
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         _discard(sys.stdout)
+        if not isinstance(error, BrokenPipeError):
+            # Said already where it was the command itself that failed to write.
+            if not code:
+                _tell(_explained(error))
+            code = code or 1
     sys.exit(code)
 
 
@@ -45,6 +53,8 @@ def _explained(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        return f"cannot write all of the output: {error.strerror}\n  → free some space, or write it elsewhere"
     where = "the same command with --debug shows where, and what was stored stays"
     return f"unexpected {type(error).__name__}: {error}\n  → this is a fault of twlocal; {where}"
 
@@ -66,6 +76,13 @@ def _run(words: list[str]) -> int:
         error.show()
         return error.exit_code
     return result if isinstance(result, int) else 0
+
+
+def _open_streams() -> None:
+    """Give what was started without a stream (`>&-`, a service) one that swallows everything, as /dev/null does."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
 
 
 def _speak_utf8() -> None:

@@ -129,7 +129,8 @@ class Lines(Progress):
         self._pause = min(self._pause * 2, LINE_SECONDS)
         rate = (self._done - self._at_start) / max(now - self._started_at, 1e-9)
         left = f", {_duration((self._total - self._done) / rate)} left" if rate and self._done < self._total else ""
-        self.note(f"{self._done}/{self._total} answered, {rate:.2f} items/s{left}, {self._rates()}")
+        rates = f", {rates}" if (rates := self._rates()) else ""
+        self.note(f"{self._done}/{self._total} answered, {rate:.2f} items/s{left}{rates}")
 
 
 class Silent(Progress):

@@ -9,6 +9,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -266,3 +267,35 @@ def test_a_terminal_gets_a_bar_and_no_color_is_honoured(base: list[str], tmp_pat
         assert re.search(r"[\d.]+% of 39 right, [\d.]+% boxed", text)
         assert "\r" in text
         assert ("\x1b[1m" in text) is (no_color == "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("words", [["export", "1", "--format", "csv"], ["report"], ["runs"]])
+def test_output_that_finds_no_room_is_said(twlocal: Call, base: list[str], tmp_path: Path, words: list[str]) -> None:
+    twlocal(*base)
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "twlocal", *words],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 1
+    said = done.stderr.decode()
+    assert "cannot write all of the output: No space left" in said
+    assert said.count("twlocal:") == 1
+    assert "Traceback" not in said
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closes streams as a POSIX shell does")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_streams_that_are_not_there(twlocal: Call, base: list[str], tmp_path: Path, closed: str) -> None:
+    words = shlex.join([sys.executable, "-m", "twlocal", *base])
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "plugins")}
+    done = subprocess.run(
+        ["sh", "-c", f"exec {words} {closed}"], cwd=tmp_path, env=env, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done
+    assert b"Traceback" not in done.stdout + done.stderr
+    assert json.loads(twlocal("runs", "--json").stdout)[0]["state"] == "complete"
