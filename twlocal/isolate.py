@@ -8,6 +8,9 @@ in flight at a death is to blame for it, and after `max_deaths` of them it is pa
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.process
+import multiprocessing.reduction
+import multiprocessing.util
 import os
 import signal
 import sys
@@ -17,14 +20,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO, cast
 
 from twlocal import backend as backends
 from twlocal.backend import ENGINE_DIED, Backend, Completion, Decoding, EngineInfo, Request
 from twlocal.errors import BackendError, EngineDied, TwlocalError
 
 MAX_DEATHS = 3
-# Deaths with more than one request in flight blame nobody, so they need a limit of their own.
+# Deaths without an answer between them, whoever is to blame: then it is the engine, and not the requests.
 MAX_RESTARTS = 20
 _LAST_WORDS = 2000
 _DEAF_TO = (signal.SIGINT, signal.SIGTERM)
@@ -80,12 +84,16 @@ class Isolated:
                 alone = [suspects.popleft()] if suspects else None
                 in_flight: dict[str, Request] = {}
                 try:
-                    yield from self._live(iter(alone) if alone else source, in_flight)
+                    for completion in self._live(iter(alone) if alone else source, in_flight):
+                        restarts = 0
+                        yield completion
                 except EngineDied as death:
                     if self._closed.is_set():
                         return
                     restarts += 1
-                    if len(in_flight) == 1:
+                    if alone and not in_flight:
+                        suspects.extend(alone)  # it died before it was asked
+                    elif len(in_flight) == 1:
                         (request,) = in_flight.values()
                         if self._blame(request, death):
                             suspects.append(request)
@@ -95,7 +103,9 @@ class Isolated:
                         suspects.extend(in_flight.values())
                     if restarts > self._max_restarts:
                         raise EngineDied(
-                            f"the engine died {restarts} times; the last time: {death.message}", hint=death.hint
+                            f"the engine died {restarts} times without one answer between; the last time: "
+                            f"{death.message}",
+                            hint=death.hint,
                         ) from death
                     continue
                 if alone is None:
@@ -151,9 +161,13 @@ class _Child:
 
     def __init__(self, start: tuple[str, str, Decoding, dict[str, Any]]) -> None:
         context = multiprocessing.get_context("spawn")
-        self._words = tempfile.NamedTemporaryFile(prefix="twlocal-engine-")  # noqa: SIM115 - it lives as long as the child
+        self._words = _scratch()
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_child_main, args=(theirs, start, self._words.name), daemon=True)
+        self._process = context.Process(
+            target=_child_main, args=(theirs, start, _Descriptor(self._words.fileno())), daemon=True
+        )
+        # At exit multiprocessing asks its children to end and waits; this one is deaf to that.
+        multiprocessing.util.Finalize(self, _killed, args=(self._process,), exitpriority=0)
         with _interrupts_blocked():
             self._process.start()
         theirs.close()
@@ -213,6 +227,41 @@ class _Child:
         )
 
 
+def _killed(process: multiprocessing.process.BaseProcess) -> None:
+    with suppress(ValueError, OSError, AttributeError):  # closed, gone, or never begun
+        process.kill()
+
+
+def _scratch() -> BinaryIO:
+    """A file without a name, so that nothing of it is left however we end; nothing is kept where no file can be had."""
+    try:
+        return cast(BinaryIO, tempfile.TemporaryFile())
+    except OSError:
+        return Path(os.devnull).open("w+b")
+
+
+class _Descriptor:
+    """A file descriptor on its way into a child that is being started."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def __reduce__(self) -> tuple[object, ...]:
+        if sys.platform == "win32":
+            return (_Descriptor, (-1,))
+        return (_arrived, (multiprocessing.reduction.DupFd(self._number),))
+
+    def take_over(self, *standard: int) -> None:
+        """Let the standard streams of these numbers go there too."""
+        if self._number >= 0:
+            for number in standard:
+                os.dup2(self._number, number)
+
+
+def _arrived(descriptor: Any) -> _Descriptor:
+    return _Descriptor(descriptor.detach())
+
+
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
     """Start a child deaf to what a terminal or a time limit sends to the whole group: the parent decides what stops."""
@@ -226,15 +275,12 @@ def _interrupts_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _child_main(pipe: Connection, start: tuple[str, str, Decoding, dict[str, Any]], words: str) -> None:
+def _child_main(pipe: Connection, start: tuple[str, str, Decoding, dict[str, Any]], words: _Descriptor) -> None:
     for number in _DEAF_TO:
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()
-    if sys.platform != "win32":  # where an open temporary file cannot be opened a second time
-        # What native code prints must not end up between our own lines, but must not be lost either.
-        descriptor = os.open(words, os.O_WRONLY | os.O_APPEND)
-        os.dup2(descriptor, 1)
-        os.dup2(descriptor, 2)
+    # What native code prints must not end up between our own lines, but must not be lost either.
+    words.take_over(1, 2)
     try:
         engine = _open(*start)
     except BaseException as error:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -114,3 +118,58 @@ def test_close_from_another_thread_ends_a_pending_answer(tmp_path: Path) -> None
     begun = time.monotonic()
     assert list(engine.generate(_requests(2))) == []
     assert time.monotonic() - begun < 20
+
+
+def test_a_request_whose_engine_dies_before_it_is_asked_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "deaths").write_text("1", encoding="utf-8")
+    engine = _open(tmp_path, die_on="第1題", deaths=str(tmp_path / "deaths"))
+    fresh, troubles = Isolated._fresh, [EngineDied("no memory for it right now")]
+
+    def stumbling(self: Isolated) -> object:
+        if troubles:
+            raise troubles.pop()
+        return fresh(self)
+
+    monkeypatch.setattr(Isolated, "_fresh", stumbling)
+    got = list(engine.generate(_requests(3)))
+    assert sorted(completion.key for completion in got) == ["0.0", "1.0", "2.0"]
+    assert not any(completion.error_kind for completion in got)
+    assert not troubles
+
+
+def test_deaths_with_answers_between_them_are_no_reason_to_give_up() -> None:
+    prior = {f"{number}.0": 2 for number in (5, 15, 25)}
+    engine = Isolated(NAME, "m.gguf", Decoding(), {"die_on": "5題"}, prior=prior, max_restarts=1)
+    got = list(engine.generate(_requests(27)))
+    assert [completion.key for completion in got if completion.error_kind] == ["5.0", "15.0", "25.0"]
+    assert len(got) == 27
+
+
+def test_nothing_that_a_kill_would_leave_behind_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    engine = _open(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    engine.close()
+
+
+def test_an_engine_runs_where_no_file_can_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise FileNotFoundError("no usable temporary directory")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    engine = _open(tmp_path, die_on="第0題")
+    (only,) = engine.generate(_requests(1))
+    assert "SIGABRT" in only.error
+
+
+def test_an_engine_that_nobody_closed_does_not_hold_its_parent_back() -> None:
+    # multiprocessing asks its children to end, and waits for ever for one that is deaf to it.
+    program = (
+        "from twlocal.isolate import Isolated; from twlocal.backend import Decoding; "
+        f"kept = Isolated({NAME!r}, 'm.gguf', Decoding(), {{}})"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, timeout=20, check=False)
+    assert done.returncode == 0
