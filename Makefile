@@ -22,10 +22,17 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 demo: $(VENV)/.installed-demo
 	$(BIN)/twlocal run $(MODEL) --bench demo --protocol $(PROTOCOL) --limit $(LIMIT) --db $(DEMO_DB)
 	@echo
-	@echo "Next: $(BIN)/twlocal show $$($(BIN)/twlocal runs --db $(DEMO_DB) --json | $(BIN)/python -c 'import json, sys; print(json.load(sys.stdin)[-1]["name"])') 0 --db $(DEMO_DB)"
+ifeq ($(MODEL),smollm2-135m)
+	@echo "$(MODEL) knows next to no Chinese: a score that is not above guessing (25%) is the right result."
+endif
+	@echo "Next:"
+	@echo "  $(BIN)/twlocal report --by subject --db $(DEMO_DB)      (in Chinese: --lang zh-TW)"
+	@echo "  $(BIN)/twlocal show $$($(BIN)/twlocal runs --db $(DEMO_DB) --json | $(BIN)/python -c 'import json, sys; print(json.load(sys.stdin)[-1]["name"])') 0 --db $(DEMO_DB)"
+	@echo "  $(BIN)/twlocal run MODEL --bench QUESTIONS.csv          (your own: see README.md)"
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto
+	@echo "Every test that can run here has passed; a skipped one says above what it needs. Real engines: make test-engines"
 
 # Real engines and servers with a real small model, and what takes longer.
 test-engines: $(VENV)/.installed-dev $(VENV)/.installed-demo $(VENV)/.installed-server
@@ -75,7 +82,7 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 $(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -c 'import llama_cpp' 2>/dev/null || { \
 	  command -v c++ >/dev/null || { echo "llama.cpp is compiled here and needs a C++ compiler: apt install build-essential, or xcode-select --install" >&2; exit 2; }; \
-	  echo "Installing; llama.cpp is compiled once, which takes three to ten minutes."; }
+	  echo "Installing; llama.cpp is compiled once, which takes three to ten minutes and prints nothing."; }
 	$(PIP) --editable '.[demo]'
 	@touch $@
 
