@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from twlocal.cli.study_ask import budget, prompt
+from twlocal.cli.study_scores import axes, halflife
 from twlocal.cli.study_stored import extraction, noise, sample
 
 
@@ -15,5 +17,5 @@ def study() -> None:
     """
 
 
-for _command in (extraction, sample, noise):
+for _command in (extraction, prompt, budget, sample, noise, axes, halflife):
     study.add_command(_command)

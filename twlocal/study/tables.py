@@ -69,6 +69,11 @@ def number(text: str, where: str) -> float | None:
     if bare in ("", "-", "–", "—"):
         return None
     try:
-        return float(bare[:-1]) / 100 if bare.endswith("%") else float(bare)
+        return share(float(bare[:-1])) if bare.endswith("%") else float(bare)
     except ValueError:
         raise UsageError(f"{where}: {text!r} is not a number") from None
+
+
+def share(percentage: float) -> float:
+    """A percentage as a share of 1, to the digits that it was written with: 46.9% is 0.469 and no neighbour of it."""
+    return round(percentage / 100, 12)

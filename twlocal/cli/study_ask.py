@@ -1,0 +1,252 @@
+"""`twlocal study prompt` and `budget`: ordinary runs that differ in one thing, or stored ones, and their analysis."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from twlocal.cli.common import db_option, json_option, note
+from twlocal.cli.dataset_options import dataset_options, load_settings
+from twlocal.cli.run import _absolute, _settings, _with_engine_options
+from twlocal.cli.study_output import show
+from twlocal.cli.study_stored import distinct, seed_option
+from twlocal.errors import RunError, UsageError
+
+if TYPE_CHECKING:
+    from twlocal.plan import Wish
+    from twlocal.runs import RunRow, Runs
+    from twlocal.study.budget import Budget
+    from twlocal.study.load import Source
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_ASKING = (
+    click.option(
+        "--run", "stored_runs", metavar="RUN", multiple=True, help="Instead of MODEL: a stored run; give several."
+    ),
+    click.option("--bench", default="demo", show_default=True, help="With MODEL: what to ask, as of `twlocal run`."),
+    click.option("--sample", type=click.IntRange(1), metavar="K", help="With MODEL: at most K questions a subject."),
+    click.option("--limit", type=click.IntRange(1), help="With MODEL: at most this many questions in all."),
+)
+
+
+def _asking_options(command: F) -> F:
+    """Adds what a study that may ask a model takes besides its own options."""
+    for option in reversed(_ASKING):
+        command = option(command)
+    wrapped: F = _with_engine_options(dataset_options(command))
+    return wrapped
+
+
+@click.command()
+@click.argument("model", required=False)
+@click.option(
+    "--protocols",
+    default="box-defective,box",
+    show_default=True,
+    metavar="NAME,NAME",
+    help="With MODEL: the prompts to compare; the last one is the reference.",
+)
+@click.option("--max-tokens", type=click.IntRange(1), help="With MODEL: new tokens an answer may have.")
+@_asking_options
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@seed_option
+@json_option
+@db_option
+def prompt(model: str | None, **options: Any) -> None:
+    """What the system prompt does to the score of MODEL, and in which alphabet the unread answers are.
+
+    MODEL is asked the same questions under each protocol, as ordinary runs: stored, and going on where they stopped.
+    Stored runs are read with --run RUN --run RUN. Runs of several models also give the change of ranks.
+    """
+    from twlocal import apparatus
+    from twlocal.bundle.stored import opened
+    from twlocal.study import prompt
+    from twlocal.study.load import Source, run_command, study_command
+
+    names = [name.strip() for name in options["protocols"].split(",") if name.strip()]
+    if len(set(names)) < 2:
+        raise UsageError("--protocols takes two or more names", hint="twlocal protocols lists them")
+    with opened(options["database"], create=model is not None, warn=note) as (runs, stored):
+        source = Source(runs, stored)
+        if model is not None:
+            _not_both(options)
+            base = _wish(model, options)
+            chosen = [_answered(replace(base, protocol=_absolute(name)), options, runs) for name in names]
+        else:
+            chosen = _chosen(source, options)
+        asked = [
+            prompt.asked(
+                run.name, run.model, run.protocol, run.manifest["protocol"]["system_sha256"], source.keyed(run)
+            )
+            for run in chosen
+        ]
+        apparatuses = [source.apparatus(run) for run in chosen]
+    pairs, warnings = [], []
+    by_model: dict[str, list[int]] = {}
+    for at, one in enumerate(asked):
+        by_model.setdefault(one.model, []).append(at)
+    for places in by_model.values():
+        *others, reference = places
+        for other in others:
+            try:
+                pairs.append(prompt.pair(asked[other], asked[reference], options["seed"]))
+            except ValueError as error:
+                raise UsageError(str(error)) from error
+            parts = {one.part for one in apparatus.differences(apparatuses[other], apparatuses[reference])}
+            if parts - {"protocol", "prompt"}:
+                also = ", ".join(sorted(parts - {"protocol", "prompt"}))
+                warnings.append(
+                    f"{asked[other].run} and {asked[reference].run} differ in more than the prompt: {also}."
+                )
+    if not pairs:
+        raise UsageError("these runs are all of different models", hint="give two runs of one model, under two prompts")
+    commands = [*map(run_command, chosen), study_command("study", "prompt", *_named(chosen))]
+    held = "the model, the questions, the decoding and the engine, but where a warning says otherwise"
+    show(prompt.report(asked, pairs, held=held, commands=commands, warnings=warnings), as_json=options["as_json"])
+
+
+@click.command()
+@click.argument("model", required=False)
+@click.option("--caps", metavar="N,N", help="With MODEL: the budgets to compare, such as 8192,16384.")
+@click.option("--cap", type=click.IntRange(1), multiple=True, help="With one --run: read this smaller budget from it.")
+@click.option("--protocol", default="box", show_default=True, help="With MODEL: the protocol of the runs.")
+@_asking_options
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@seed_option
+@json_option
+@db_option
+def budget(model: str | None, **options: Any) -> None:
+    """What a larger budget of tokens buys MODEL: accuracy, cost, churn, and what the answers at the cap are.
+
+    MODEL is asked the same questions under each of --caps, as ordinary runs; stored runs are read with --run RUN --run
+    RUN. With a single run, --cap says what a smaller budget would have left of it.
+    """
+    from twlocal.bundle.stored import opened
+    from twlocal.study import budget
+    from twlocal.study.load import Source, run_command, study_command
+
+    with opened(options["database"], create=model is not None, warn=note) as (runs, stored):
+        source = Source(runs, stored)
+        if model is not None:
+            _not_both(options)
+            base = replace(_wish(model, options), protocol=_absolute(options["protocol"]))
+            chosen = [_answered(replace(base, max_tokens=cap), options, runs) for cap in _caps(options["caps"])]
+        else:
+            chosen = _chosen(source, options, least=1 if options["cap"] else 2)
+        found = sorted((_budget(source, run) for run in chosen), key=lambda one: one.cap)
+        warnings = _only_the_budget(source, chosen)
+    try:
+        shorts = [budget.shorter(found[-1], cap) for cap in options["cap"]]
+        pairs = [budget.pair(one, found[-1], options["seed"]) for one in found[:-1]]
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    caps = [word for cap in options["cap"] for word in ("--cap", str(cap))]
+    commands = [*map(run_command, chosen), study_command("study", "budget", *_named(chosen), *caps)]
+    held = "the model, the questions, the prompt and the reader, but where a warning says otherwise"
+    show(
+        budget.report(found, pairs, shorts, held=held, commands=commands, warnings=warnings),
+        as_json=options["as_json"],
+    )
+
+
+def _caps(text: str | None) -> list[int]:
+    caps = [part.strip() for part in (text or "").split(",") if part.strip()]
+    if len(set(caps)) < 2 or not all(cap.isascii() and cap.isdigit() and int(cap) > 0 for cap in caps):
+        raise UsageError(f"--caps takes two or more budgets such as 8192,16384, not {text!r}")
+    return sorted({int(cap) for cap in caps})
+
+
+def _budget(source: Source, run: RunRow) -> Budget:
+    from twlocal.study.budget import Budget, answers
+
+    latencies = [row["latency"] for row in source.runs.timings(run.id) if row["repeat"] == 0]
+    return Budget(
+        run=run.name,
+        model=run.model,
+        cap=run.manifest["decoding"]["max_tokens"],
+        answers=answers(source.keyed(run), run.manifest["protocol"]["reader"]),
+        seconds=sum(sitting.seconds for sitting in source.runs.sittings(run.id)),
+        latency=None if None in latencies else sum(latencies),
+    )
+
+
+def _only_the_budget(source: Source, runs: Sequence[RunRow]) -> list[str]:
+    from twlocal import apparatus
+
+    first, told = source.apparatus(runs[0]), []
+    for run in runs[1:]:
+        apart = apparatus.differences(first, source.apparatus(run))
+        names = [one for one in apart if not (one.part == "decoding" and one.name.endswith("max_tokens"))]
+        if names:
+            also = ", ".join(dict.fromkeys(f"{one.part} ({one.name})" for one in names))
+            told.append(f"{runs[0].name} and {run.name} differ in more than the budget: {also}.")
+    return told
+
+
+def _not_both(options: dict[str, Any]) -> None:
+    if options["stored_runs"]:
+        raise UsageError("give MODEL, or stored runs with --run, not both")
+
+
+def _chosen(source: Source, options: dict[str, Any], least: int = 2) -> list[RunRow]:
+    names = options["stored_runs"]
+    if len(names) < least:
+        raise UsageError("name a MODEL to ask, or stored runs with --run", hint="twlocal runs lists the stored ones")
+    chosen = [source.run(name) for name in names]
+    distinct(chosen)
+    for run in chosen:
+        if not run.answered:
+            raise UsageError(f"{run.name} has no response yet", hint=f"twlocal resume {run.name}")
+    return chosen
+
+
+def _named(runs: Sequence[RunRow]) -> list[str]:
+    return [word for run in runs for word in ("--run", run.name)]
+
+
+def _wish(model: str, options: dict[str, Any]) -> Wish:
+    from twlocal.plan import Wish
+
+    return Wish(
+        model=_absolute(model),
+        bench=_absolute(options["bench"]),
+        protocol="box",
+        backend=options["backend"],
+        sample=options["sample"],
+        limit=options["limit"],
+        max_tokens=options.get("max_tokens"),
+        private=options["private"],
+        data=load_settings(options),
+        settings=_settings(options),
+    )
+
+
+def _answered(wish: Wish, options: dict[str, Any], runs: Runs) -> RunRow:
+    """The complete run of a wish, asked now as far as it is not stored. Raises RunError where it does not complete."""
+    from twlocal import evaluate
+    from twlocal.cli.interrupt import interruptible
+    from twlocal.cli.progress import watcher
+    from twlocal.runner import Stop
+
+    around = evaluate.Surroundings()
+    prepared = evaluate.prepare(wish, runs, around)
+    progress = watcher(sys.stderr, prepared.plan.protocol.reader, quiet=options["quiet"])
+    stop = Stop()
+    database: Path = options["database"]
+    try:
+        with interruptible(stop, progress.note):
+            outcome = evaluate.run(prepared, runs, database, around, stop=stop, watcher=progress)
+    finally:
+        progress.close()
+    if outcome.state != "complete":
+        raise RunError(
+            f"{outcome.run.name}: {outcome.state}, {outcome.run.answered:,} of {outcome.run.planned:,} answered",
+            hint="the same command goes on where it stopped",
+        )
+    return runs.get(key=outcome.run.key)

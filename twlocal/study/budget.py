@@ -1,0 +1,360 @@
+"""What a larger token budget buys (the paper's section 5.3): accuracy, cost, and which items failed instead. Pure.
+
+Only the first asking of a question counts. A response is capped where the budget ended it. Of the capped ones, those
+that ran to the budget are told from those that were cut earlier (a context or a server's own limit), and degenerate
+loops (`twlocal.loops`) from indecision.
+
+From one stored run, the score at a smaller budget can be read where the engine is deterministic: a response that ended
+by itself within it would be the same. One that went on would have been cut; where its text stands at that token is not
+stored (only whole texts are), so it counts as unread for the lower bound and as it was for the upper one. A model that
+boxes its answer at the end sits on the lower bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from twlocal.compare import Difference, Key, difference
+from twlocal.judge import PUBLISHED, judge
+from twlocal.loops import is_loop
+from twlocal.record import Record
+from twlocal.stats import Interval, wilson
+from twlocal.study.compared import difference_json
+from twlocal.study.report import Report, Table, interval, p_value, percent, points
+
+_AT_CAP = 0.99  # of the budget: engines count their last tokens differently
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An item's answer under a budget. tokens: written, thought and answer; None where the engine does not tell."""
+
+    right: bool
+    read: bool
+    capped: bool
+    loop: bool
+    tokens: int | None
+    start: int  # a hash of the first characters, to see whether two budgets began alike
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A run under one budget. seconds: of work, over all sittings; latency: seconds of all answers, summed."""
+
+    run: str
+    model: str
+    cap: int
+    answers: Mapping[Key, Answer]
+    seconds: float | None = None
+    latency: float | None = None
+
+    @property
+    def n(self) -> int:
+        return len(self.answers)
+
+    def count(self, name: str) -> int:
+        """How many answers have a property of `Answer` that is true or false."""
+        return sum(getattr(one, name) for one in self.answers.values())
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens written in all; None where some answer does not tell."""
+        told = [one.tokens for one in self.answers.values()]
+        return None if None in told else sum(one for one in told if one is not None)
+
+    @property
+    def ran_to_cap(self) -> int:
+        """Of the capped answers, those that wrote as much as the budget allows."""
+        return sum(
+            one.capped and one.tokens is not None and one.tokens >= _AT_CAP * self.cap for one in self.answers.values()
+        )
+
+    @property
+    def looping(self) -> int:
+        """Of the capped answers, those that end in a degenerate loop."""
+        return sum(one.capped and one.loop for one in self.answers.values())
+
+
+_START = 40  # characters
+
+
+def written(record: Record) -> int | None:
+    """Tokens of a response with its thinking: servers differ in whether the reasoning is part of the completion."""
+    if record.completion_tokens is None:
+        return None
+    thought = record.reasoning_tokens or 0
+    return record.completion_tokens if thought <= record.completion_tokens else record.completion_tokens + thought
+
+
+def answers(rows: Iterable[tuple[Key, Record]], reader: str = PUBLISHED) -> dict[Key, Answer]:
+    """Judge a run's first askings."""
+    found = {}
+    for key, record in rows:
+        if record.repeat:
+            continue
+        judged = judge(record, reader)
+        text = record.text or record.reasoning
+        found[key] = Answer(
+            right=judged.correct,
+            read=judged.box.letter is not None,
+            capped=judged.truncated,
+            loop=judged.truncated and is_loop(text),
+            tokens=written(record),
+            start=hash(text[:_START]),
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Shorter:
+    """What one run says of a smaller budget: exact where every longer response would be unread, else bounds.
+
+    within: responses that ended by themselves within it. over: those that would have been cut; of these, `unread` were
+    never read anyway. unknown: those that do not tell their tokens (they count as over). low, high: right answers.
+    """
+
+    cap: int
+    n: int
+    within: int
+    over: int
+    unread: int
+    unknown: int
+    low: int
+    high: int
+
+
+def shorter(run: Budget, cap: int) -> Shorter:
+    """Read a smaller budget from a run's responses. Raises ValueError where `cap` is not smaller than the run's."""
+    if not 0 < cap < run.cap:
+        raise ValueError(f"the budget must be below the run's own {run.cap:,}, not {cap:,}")
+    low = high = within = over = unread = unknown = 0
+    for one in run.answers.values():
+        high += one.right
+        if one.tokens is not None and one.tokens <= cap:
+            within += 1
+            low += one.right
+        else:
+            over += 1
+            unread += not one.read
+            unknown += one.tokens is None
+    return Shorter(cap, run.n, within, over, unread, unknown, low, high)
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Two budgets over the items that both answered. read: the difference in what could be read.
+
+    alike: of these items, how many responses begin with the same characters; all of them where the engine is
+    deterministic.
+    """
+
+    small: Budget
+    large: Budget
+    right: Difference
+    read: Difference
+    alike: int
+
+
+def pair(small: Budget, large: Budget, seed: int = 0) -> Paired:
+    """Pair two budgets. Raises ValueError where they have no item in common or the same budget."""
+    if small.cap >= large.cap:
+        raise ValueError(f"{small.run} and {large.run} have budgets of {small.cap:,} and {large.cap:,} tokens")
+    keys = sorted(small.answers.keys() & large.answers.keys())
+    if not keys:
+        raise ValueError(f"{small.run} and {large.run} have no answered item in common")
+    one, other = ([run.answers[key] for key in keys] for run in (small, large))
+    return Paired(
+        small,
+        large,
+        right=difference([float(row.right) for row in one], [float(row.right) for row in other], seed),
+        read=difference([float(row.read) for row in one], [float(row.read) for row in other], seed),
+        alike=sum(a.start == b.start for a, b in zip(one, other, strict=True)),
+    )
+
+
+def report(
+    runs: Sequence[Budget],
+    pairs: Sequence[Paired] = (),
+    shorts: Sequence[Shorter] = (),
+    *,
+    held: str,
+    commands: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+) -> Report:
+    """The study as a report."""
+    parts: list[str | Table] = [_scores(runs), _capped(runs), *(part for one in pairs for part in _pair(one))]
+    parts += [part for one in shorts for part in _short(one)]
+    return Report(
+        study="budget",
+        title="What a larger budget of tokens buys",
+        varied="the most tokens that an answer may have ("
+        + ", ".join(f"{cap:,}" for cap in sorted({run.cap for run in runs} | {one.cap for one in shorts}))
+        + ")",
+        held=held,
+        n="; ".join(f"{one.run}: {one.n:,} items" for one in runs),
+        parts=parts,
+        warnings=warnings,
+        commands=commands,
+        data={
+            "runs": [_run_json(one) for one in runs],
+            "pairs": [_pair_json(one) for one in pairs],
+            "read_from_the_larger_run": [_short_json(one) for one in shorts],
+        },
+    )
+
+
+def _scores(runs: Sequence[Budget]) -> Table:
+    rows = []
+    for one in runs:
+        low_high = wilson(one.count("right"), one.n)
+        tokens = one.tokens
+        rows.append(
+            [
+                f"{one.cap:,}",
+                f"{one.n:,}",
+                percent(one.count("right") / one.n),
+                interval(low_high.low, low_high.high),
+                percent(1 - one.count("read") / one.n),
+                "-" if tokens is None else f"{tokens:,}",
+                "-" if one.latency is None else f"{one.latency:,.1f}",
+                "-" if one.seconds is None else f"{one.seconds:,.1f}",
+            ]
+        )
+    header = ["budget", "n", "right", "95% interval", "unread", "tokens", "s of answers", "s in all"]
+    return Table("Scores and cost:", header, rows, "rrrrrrrr")
+
+
+def _capped(runs: Sequence[Budget]) -> Table:
+    rows = []
+    for one in runs:
+        capped = one.count("capped")
+        ran, looping = one.ran_to_cap, one.looping
+        kinds = (ran, looping, capped - looping)
+        shares = [f"{count:,} ({percent(count / capped)})" if capped else "0" for count in kinds]
+        rows.append([f"{one.cap:,}", f"{capped:,}", *shares])
+    header = ["budget", "cut", "of these to the budget", "degenerate loops", "undecided"]
+    return Table("Answers that the budget ended:", header, rows, "rrrrr")
+
+
+def _pair(one: Paired) -> list[str | Table]:
+    small, large = one.small, one.large
+    rows = []
+    for name, found in (("right", one.right), ("read", one.read)):
+        rows.append(
+            [
+                name,
+                percent(found.first),
+                percent(found.second),
+                points(found.difference, 2),
+                interval(found.interval.low, found.interval.high, signed=True),
+                p_value(found.p),
+                f"{found.churn.gained:,}",
+                f"{found.churn.lost:,}",
+            ]
+        )
+    header = ["", f"{small.cap:,}", f"{large.cap:,}", "difference", "95% interval", "p", "rescued", "newly lost"]
+    told: list[str | Table] = [
+        Table(f"{one.right.n:,} items under both budgets ({large.model}):", header, rows, "lrrrrrrr")
+    ]
+    cost = [f"{ratio:.2f} times the {name}" for name, ratio in _ratios(one).items() if ratio is not None]
+    if cost:
+        told.append(f"The larger budget costs {', '.join(cost)}.")
+    told.append(
+        f"{one.alike:,} of {one.right.n:,} responses begin alike under both budgets: "
+        + (
+            "as of an engine that gives the same answer twice."
+            if one.alike == one.right.n
+            else "the engine does not give the same answer twice, so part of the churn is its own."
+        )
+    )
+    return told
+
+
+def _ratios(one: Paired) -> dict[str, float | None]:
+    return {
+        name: large / small if small and large else None
+        for name, small, large in (
+            ("tokens", one.small.tokens, one.large.tokens),
+            ("seconds of answers", one.small.latency, one.large.latency),
+            ("seconds in all", one.small.seconds, one.large.seconds),
+        )
+    }
+
+
+def _short(one: Shorter) -> list[str | Table]:
+    low, high = _bounds(one)
+    exact = one.low == one.high
+    score = (
+        f"right: {one.low:,} ({percent(one.low / one.n)}, 95% interval {interval(low.low, low.high)})"
+        if exact
+        else f"right: between {one.low:,} and {one.high:,} ({percent(one.low / one.n)} to {percent(one.high / one.n)}, "
+        f"95% interval {interval(low.low, high.high)})"
+    )
+    told: list[str | Table] = [
+        (
+            f"At {one.cap:,} tokens, read from this run: {one.within:,} of {one.n:,} responses ended within it and are "
+            f"the same; {one.over:,} would have been cut ({one.unread:,} of them were unread in any case); {score}. "
+            "It holds where the engine is deterministic."
+        )
+    ]
+    if not exact:
+        told.append(
+            "What the cut responses themselves would have said is not available: a text is stored whole, without the "
+            "places of its tokens."
+        )
+    if one.unknown:
+        told.append(f"{one.unknown:,} responses do not tell how many tokens they have, and count as cut.")
+    return told
+
+
+def _bounds(one: Shorter) -> tuple[Interval, Interval]:
+    return wilson(one.low, one.n), wilson(one.high, one.n)
+
+
+def _run_json(one: Budget) -> dict[str, Any]:
+    low_high = wilson(one.count("right"), one.n)
+    return {
+        "run": one.run,
+        "model": one.model,
+        "cap": one.cap,
+        "n": one.n,
+        "right": one.count("right"),
+        "accuracy": one.count("right") / one.n,
+        "interval": [low_high.low, low_high.high],
+        "unread": one.n - one.count("read"),
+        "capped": one.count("capped"),
+        "ran_to_cap": one.ran_to_cap,
+        "loops_at_cap": one.looping,
+        "tokens": one.tokens,
+        "seconds": one.seconds,
+        "latency": one.latency,
+    }
+
+
+def _pair_json(one: Paired) -> dict[str, Any]:
+    return {
+        "small": one.small.cap,
+        "large": one.large.cap,
+        "n": one.right.n,
+        "right": difference_json(one.right),
+        "read": difference_json(one.read),
+        "begin_alike": one.alike,
+        "cost": _ratios(one),
+    }
+
+
+def _short_json(one: Shorter) -> dict[str, Any]:
+    low, high = _bounds(one)
+    return {
+        "cap": one.cap,
+        "n": one.n,
+        "within": one.within,
+        "over": one.over,
+        "over_unread": one.unread,
+        "tokens_unknown": one.unknown,
+        "right": [one.low, one.high],
+        "interval": [low.low, high.high],
+        "exact": one.low == one.high,
+    }
