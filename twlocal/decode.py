@@ -7,6 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+# Control tokens that the readers need to see: thoughts, harmony's channels, GLM's box. All others stay out of the text.
+MARKERS = (
+    *("<think>", "</think>", "<reasoning>", "</reasoning>", "<reason>", "</reason>", "[THINK]", "[/THINK]"),
+    *("<|channel|>", "<|message|>", "<|start|>", "<|end|>", "<|constrain|>"),
+    *("<|begin_of_box|>", "<|end_of_box|>", "<|begin_of_thought|>", "<|end_of_thought|>"),
+)
+
 
 def text_of(pieces: Iterable[bytes]) -> str:
     """The text of all `pieces` together, never of each by itself: a Han character may span two or three of them.

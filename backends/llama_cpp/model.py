@@ -8,15 +8,10 @@ from typing import Any
 
 from twlocal.backends.llama_cpp import gguf
 from twlocal.backends.llama_cpp.library import LOG, installed
+from twlocal.decode import MARKERS
 from twlocal.errors import ModelError
 
 _TEMPLATE = "tokenizer.chat_template"
-# Control tokens that the readers need to see: thoughts, harmony's channels, GLM's box. All others stay out of the text.
-MARKERS = (
-    *("<think>", "</think>", "<reasoning>", "</reasoning>", "<reason>", "</reason>", "[THINK]", "[/THINK]"),
-    *("<|channel|>", "<|message|>", "<|start|>", "<|end|>", "<|constrain|>"),
-    *("<|begin_of_box|>", "<|end_of_box|>", "<|begin_of_thought|>", "<|end_of_thought|>"),
-)
 
 
 class Model:
