@@ -115,7 +115,7 @@ REJECTED = re.compile(
     r"\s{0,4}(?:選項)?(?:並|都|也)?"
     r"(?:(?:是|為)?(?:錯誤?的|錯誤(?!的?選項|的?敘述|者)|不對|不正確|有誤|不可能|不成立)"
     r"|(?i:(?:is|was) (?:not|wrong|incorrect|false|too)|isn't|can't be|cannot be))"
-    r"|\s{0,4}[,，.。…—;]{0,3}\s{0,4}(?:不對|錯了|等等|且慢|不不|(?i:wait|no,|hmm|hold on|actually,? no))"
+    r"|\s{0,4}[,，.。…—;]{0,3}\s{0,4}(?:不對(?!的)|錯了|等等|且慢|不不|(?i:wait|no,|hmm|hold on|actually,? no))"
 )
 # Behind a statement, at the beginning of a clause: it is taken back. 不對 and 應為 are said of other options too, so
 # they count with a stop behind them, or with a letter right behind the statement.
@@ -123,7 +123,7 @@ TAKEN_BACK = re.compile(
     r"(?<=[.。,，;；!?…—\n])\s{0,2}(?:"
     r"(?P<weak>(?:但|而)?(?:其實|實際上?)?(?:正確的?)?應該?[是為])"
     r"|[哦噢喔啊]不|不(?=\s?[,，.。!…])|(?:不對|錯了|等一?下)(?=\s?[,，.。!…])|等等(?=\s?[,，.。!…])|且慢|抱歉|對不起"
-    r"|我?[算弄搞說看寫答]錯|更正|訂正"
+    r"|我?[算弄搞說看寫答]錯|(?:更正|訂正)(?!後的)"
     rf"|{_english('sorry|oops|wait|hold on|i meant|no(?=[,.!…]| wait)|my mistake|actually|correction|scratch that')})"
 )
 # What may stand between that and the letter meant.

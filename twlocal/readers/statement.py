@@ -80,12 +80,21 @@ def _corrected(text: str, entry: _Entry, labels: str) -> Statement:
         if back["weak"] and back.start() > entry.end + 16:
             continue
         instead = cues.INSTEAD.match(text, back.end())
-        if instead and instead["x"] in labels and named(text, instead.start("x"), labels, ordinals=False)[1] == "is":
+        if instead and _is_meant(text, instead, labels):
             if instead["x"] != entry.letter:
                 return Statement(instead["x"], "statement", back.start(), instead.end())
         elif not back["weak"] and _doubted(text, back.end(), entry.letter, labels):
             return Statement(None, "statement_withdrawn", entry.start, back.end())
     return Statement(entry.letter, "statement", entry.start, entry.end, entry.ordinal)
+
+
+def _is_meant(text: str, instead: re.Match[str], labels: str) -> bool:
+    """Whether what follows a taking-back names the answer: with a verb, or with nothing behind the letter."""
+    at = instead.start("x")
+    if instead["x"] not in labels or named(text, at, labels, ordinals=False)[1] != "is":
+        return False
+    said = text[instead.start() : at]
+    return cues.VERB.search(said) is not None or "meant" in said or cues.ENDS.match(text, at + 1) is not None
 
 
 def _doubted(text: str, start: int, letter: str, labels: str) -> bool:

@@ -529,6 +529,9 @@ CORRECTED = [
     ("The answer is A. Actually B.", None, "B"),
     ("The answer is A, no wait, B", None, "B"),
     ("The answer is A. Wait, B also looks right to me.", None, None),
+    ("答案是 C。不，A 也可能。", None, None),
+    ("答案為 C，不對的是 A、B、D。", None, "C"),
+    ("答案是 C。更正後的條文為 A 類。", None, "C"),
     # What only looks like it.
     ("答案：B。\n\n(A) 應為 60 天。\n(C) 應為 C 國。\n(D) 錯了。", None, "B"),
     ("故選 B。A 不對，C 也不對。", None, "B"),
