@@ -10,6 +10,8 @@ from types import MappingProxyType
 
 from twlocal.item import UNIT_SEPARATOR, Item
 
+# How many of the rows that were left out are named.
+_SHOWN = 10
 # What can be odd about a dataset, each kind with the words that its count follows.
 KINDS: Mapping[str, str] = MappingProxyType(
     {
@@ -93,7 +95,7 @@ class Dataset:
         """What a person should hear about this dataset, a line each: rows left out, then the notes."""
         lines = self.notes.told()
         if self.rejected:
-            shown = _some([str(one) for one in self.rejected[:3]], len(self.rejected))
+            shown = _some([str(one) for one in self.rejected[:_SHOWN]], len(self.rejected))
             total = len(self.rejected) + len(self.items)
             lines.insert(0, f"rows left out: {len(self.rejected):,} of {total:,} ({shown})")
         return lines

@@ -155,9 +155,10 @@ def test_the_collector_is_given_back_as_it_was():
 
 
 def test_told(data):
-    rows = [data.row(0), data.row(0), *(data.row(n, answer="J") for n in range(5)), data.row(9, question="尾 ")]
+    rows = [data.row(0), data.row(0), *(data.row(n, answer="J") for n in range(11)), data.row(99, question="尾 ")]
     told = data.load("x.csv", rows, skip_bad=True).told()
-    assert told[0].startswith("rows left out: 5 of 8 (") and told[0].endswith("; …)")
+    assert told[0].startswith("rows left out: 11 of 14 (") and told[0].endswith("; …)")
+    assert told[0].count("x.csv:") == 10
     assert told[1].startswith("rows that repeat an earlier row of their subject word for word, all kept: 1 (")
     assert len(told) == 3 and "normalised: 1" in told[2]
     assert data.load("x.csv", [data.row()]).told() == []
