@@ -20,6 +20,8 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "key_conflicts": "questions whose rows have the same options but different keys",
         "same_stem_other_options": "questions asked with more than one set of options",
         "duplicate_options": "rows in which two options have the same text",
+        "labelled_options": "rows whose options begin with a letter of their own (A. …), which shuffling contradicts",
+        "html_entities": "rows with HTML entities (&lt;, &nbsp;), asked as they are",
         "duplicate_ids": "rows whose id an earlier row of their subject has too",
         "normalised_rows": "rows whose blanks, line ends or Unicode forms were normalised",
         "mixed_splits": "subjects made of several splits (test, dev, val, train)",

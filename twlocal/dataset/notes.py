@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -9,6 +10,8 @@ from twlocal.dataset.model import KINDS, DatasetNotes
 from twlocal.item import LABELS, Item
 
 _EXAMPLES = 3
+_ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{2,7}|#[xX][0-9A-Fa-f]{2,6});")
+_OWN_LABELS = tuple(re.compile(rf"[(（]?{label}\s?[.．:：、)）]", re.IGNORECASE) for label in LABELS)
 
 
 class Collector:
@@ -43,6 +46,10 @@ def compare_items(items: Sequence[Item], places: Sequence[str], collector: Colle
             again[item.question].append(index)
         if len(set(item.options)) < len(LABELS):
             collector.add("duplicate_options", places[index])
+        if all(own.match(option) for own, option in zip(_OWN_LABELS, item.options, strict=True)):
+            collector.add("labelled_options", places[index])
+        if any("&" in text and _ENTITY.search(text) for text in (item.question, *item.options)):
+            collector.add("html_entities", places[index])
         if item.id:
             first = first_named.setdefault((item.subject, item.id), index)
             if first != index:

@@ -170,3 +170,19 @@ def test_reordered_options_with_another_keyed_text_conflict(data):
     against = same | {"A": "2", "B": "1", "answer": "A"}
     assert dict(data.load("x.csv", [same, agree]).notes) == {"same_stem_other_options": 1}
     assert dict(data.load("x.csv", [same, against]).notes) == {"key_conflicts": 1, "same_stem_other_options": 1}
+
+
+def test_options_that_carry_labels_and_entities_are_told(data):
+    labelled = {label: f"{form}{label}{end}文" for label, form, end in zip("ABCD", "（(  ", "）). ", strict=True)}
+    labelled |= {"C": "C. 丙", "D": "D、丁"}
+    rows = [
+        data.row(0, **labelled),
+        data.row(1, A="A. Smith", B="B. Jones"),
+        data.row(2, question="若 a &lt; b？"),
+        data.row(3, A="AT&T", B="R&D;", C="&", D="a & b; c"),
+        data.row(4, D="&#30002;"),
+    ]
+    loaded = data.load("x.jsonl", rows)
+    assert len(loaded.items) == 5, "told of, and taken as they are"
+    assert dict(loaded.notes) == {"labelled_options": 1, "html_entities": 2}
+    assert loaded.notes.examples["labelled_options"][0].endswith("x.jsonl:1")
