@@ -40,7 +40,6 @@ CREATE TABLE formosa_windows (
   PRIMARY KEY (build_id, path, span_start),
   FOREIGN KEY (build_id, path) REFERENCES formosa_articles(build_id, path)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX formosa_windows_hash ON formosa_windows(build_id, hash);
 
 -- One drafted item, as its generator wrote it. `no` counts the drafts of one window from one source.
 CREATE TABLE formosa_drafts (
@@ -73,4 +72,3 @@ CREATE TABLE formosa_items (
   a TEXT NOT NULL, b TEXT NOT NULL, c TEXT NOT NULL, d TEXT NOT NULL,
   answer TEXT NOT NULL
 ) STRICT;
-CREATE INDEX formosa_items_hash ON formosa_items(content_hash);
