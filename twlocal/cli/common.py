@@ -39,6 +39,15 @@ lang_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines on standard output.")
 
 
+class Stages(click.Group):
+    """A group whose help gives each command's first sentence whole, where click would cut it at the end of the line."""
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        known = ((name, self.get_command(context, name)) for name in self.list_commands(context))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(limit=1000)) for name, command in known if command])
+
+
 @contextmanager
 def opened(database: Path, *, create: bool) -> Iterator[Runs]:
     """The runs of a database, closed afterwards."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from twlocal.cli.common import db_option, json_option, note, out
+from twlocal.cli.common import Stages, db_option, json_option, note, out
 
 if TYPE_CHECKING:
     from twlocal.formosa.baselines import Baseline
@@ -24,7 +24,7 @@ build_option = click.option("--build", "build_name", metavar="NAME", help="The b
 output_option = click.option("-o", "--output", type=_FILE, help="Write the rows as JSONL.")
 
 
-@click.group()
+@click.group(cls=Stages)
 def formosa() -> None:
     """Build tw-formosa-bench from a checkout of the Taiwan.md corpus, stage by stage.
 

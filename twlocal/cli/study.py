@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from twlocal.cli.common import Stages
 from twlocal.cli.study_ask import budget, prompt
 from twlocal.cli.study_scores import axes, halflife
 from twlocal.cli.study_stored import extraction, noise, sample
 
 
-@click.group()
+@click.group(cls=Stages)
 def study() -> None:
     """How much of a score is its apparatus: studies over stored responses, which generate nothing.
 
