@@ -229,11 +229,11 @@ def test_a_locked_database_is_waited_for(start: Start, base: list[str], tmp_path
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A real file system of one MiB. Only root may mount one; without it the same case runs in test_runs.py."""
+    """A real file system of three MiB. Only root may mount one; without it the same case runs in test_runs.py."""
     place = tmp_path / "small"
     place.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)], capture_output=True, check=False
     )
     if mounted.returncode:
         pytest.skip("may not mount a small file system here")
@@ -247,7 +247,7 @@ def test_a_full_disk_keeps_what_is_there_and_goes_on_later(
     db, log, ballast = small_disk / "t.db", tmp_path / "log", small_disk / "ballast"
     words = [str(db) if word.endswith("t.db") else word for word in base]
     words += ["--set", "say=" + "題" * 3000 + " \\boxed{A}", "--set", f"log={log}"]
-    ballast.write_bytes(b"x" * 600_000)
+    ballast.write_bytes(b"x" * 2_600_000)
     stopped = twlocal(*words)
     assert stopped.returncode == 1, stopped.stderr
     assert "no room left" in stopped.stderr
