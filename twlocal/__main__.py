@@ -70,8 +70,8 @@ def _run(words: list[str]) -> int:
 
     try:
         result = group.main(words, standalone_mode=False, prog_name="twlocal")
-    except click.exceptions.Abort:
-        return EXIT_INTERRUPTED
+    except click.exceptions.Abort:  # what click makes of a KeyboardInterrupt
+        raise KeyboardInterrupt from None
     except click.ClickException as error:
         error.show()
         return error.exit_code

@@ -31,7 +31,7 @@ MAX_DEATHS = 3
 # Deaths without an answer between them, whoever is to blame: then it is the engine, and not the requests.
 MAX_RESTARTS = 20
 _LAST_WORDS = 2000
-_DEAF_TO = (signal.SIGINT, signal.SIGTERM)
+_DEAF_TO = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class Isolated:

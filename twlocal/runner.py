@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from twlocal.alarms import early_stop
 from twlocal.backend import ENGINE_DIED, TOO_LONG, Backend, Completion, Request
@@ -32,8 +33,10 @@ GRACE_SECONDS = 8.0
 # So many rows without one answer are a fault of the set-up, not of the rows.
 _HOPELESS = 24
 _HOPELESS_TOO_LONG = 4
-# How long to go on trying to write to a locked database before giving up with answers in hand.
+# How long to go on trying to write to a locked database before giving up with answers in hand, and for how long at a
+# time: while SQLite waits, no Ctrl-C is heard.
 _LOCK_PATIENCE = 600.0
+_LOCK_SLICE = 0.2
 _WATCHED = 8  # the first answers, looked at for a model that says nothing
 
 
@@ -56,10 +59,15 @@ class Watcher(Protocol):
 
 
 class Stop:
-    """Asks a run to stop: nothing new is asked, and what is in flight may end within GRACE_SECONDS."""
+    """Asks a run to stop: nothing new is asked, and what is in flight may end within GRACE_SECONDS.
+
+    `loading`: the engine is being opened. Nothing is in flight then, so whoever asks to stop may end that at once, by
+    a KeyboardInterrupt in the main thread.
+    """
 
     def __init__(self) -> None:
         self.requested = threading.Event()
+        self.loading = False
 
     def request(self) -> None:
         self.requested.set()
@@ -75,6 +83,7 @@ class Here:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
+T = TypeVar("T")
 OpenBackend = Callable[[Mapping[str, int], Callable[[str, str], None]], Backend]
 """Opens the engine, given how often each request's key was alone in flight at a death, and whom to tell of more."""
 
@@ -97,9 +106,8 @@ def run(runs: Runs, plan: Plan, open_backend: OpenBackend, *, here: Here, stop: 
     started = time.monotonic()
     if begun is None or pending:
         sitting = _Sitting(runs, plan, here, stop, watcher)
-        row = sitting.open(open_backend, deaths)
-        watcher.started(row, len(done), row.planned)
-        sitting.work(pending)
+        sitting.open(open_backend, deaths)
+        sitting.work(pending, len(done))
     else:
         watcher.started(begun, len(done), begun.planned)
     after = runs.get(key=plan.key)
@@ -115,30 +123,39 @@ class _Sitting:
         self._runs, self._plan = runs, plan
         self._here, self._stop, self._watcher = here, stop, watcher
         self._queue: queue.SimpleQueue[Completion | BaseException | None] = queue.SimpleQueue()
-        self._orders: dict[Key, str] = {}
+        self._orders: dict[str, str] = {}  # of what was asked and not stored, by the request's key
         self._answers = 0
         self._failed_in_a_row: list[Completion] = []
         self._first: list[Record] = []
+        self._deadline: float | None = None  # for what is in flight, once the run is to stop
+        self._last = ""
 
-    def open(self, open_backend: OpenBackend, deaths: Mapping[Key, int]) -> RunRow:
+    def open(self, open_backend: OpenBackend, deaths: Mapping[Key, int]) -> None:
         """Open the engine, then write the plan if it is new, then the sitting."""
         prior = {_name(key): count for key, count in deaths.items()}
-        self._backend = open_backend(prior, self._died)
+        self._stop.loading = True
         try:
-            self._row = self._runs.ensure(self._plan, at=self._now())
+            self._backend = open_backend(prior, self._died)
+        finally:
+            self._stop.loading = False
+        try:
+            self._runs.wait_for_others(_LOCK_SLICE)
+            self._row = self._patiently(lambda: self._runs.ensure(self._plan, at=self._now()))
             here = self._here
-            self._id = self._runs.begin_sitting(
-                self._row.id, self._backend.describe(), here.machine, pid=here.pid, host=here.host, at=self._now()
+            self._id = self._patiently(
+                lambda: self._runs.begin_sitting(
+                    self._row.id, self._backend.describe(), here.machine, pid=here.pid, host=here.host, at=self._now()
+                )
             )
         except BaseException:
             self._backend.close()
             raise
-        return self._row
 
-    def work(self, pending: list[Key]) -> None:
-        """Ask and store; however it ends, the sitting's end is written."""
+    def work(self, pending: list[Key], done: int) -> None:
+        """Ask and store, where `done` answers are there already; however it ends, the sitting's end is written."""
         outcome, note = "failed", ""
         try:
+            self._watcher.started(self._row, done, self._row.planned)
             self._pump(pending)
             outcome = "interrupted" if self._stop.requested.is_set() else "ended"
         except TwlocalError as error:
@@ -153,7 +170,9 @@ class _Sitting:
 
     def _end(self, outcome: str, note: str) -> None:
         try:
-            self._runs.end_sitting(self._id, outcome, note, self._backend.describe(), at=self._now())
+            end = partial(self._runs.end_sitting, self._id, outcome, note, self._backend.describe(), at=self._now())
+            self._patiently(end)
+            self._runs.wait_for_others()
         except TwlocalError as error:
             # What stopped the run (a full disk, say) may stop this line too; the answers matter more.
             self._watcher.note(f"the end of this sitting could not be written: {error.message}")
@@ -186,13 +205,12 @@ class _Sitting:
                 return
             item = rows[key[0]].item
             order = protocol.order(item, key[1])
-            self._orders[key] = order
+            self._orders[_name(key)] = order
             yield Request(_name(key), protocol.messages(item, order), protocol.decoding.max_tokens)
 
     # -- this thread: the writer ----------------------------------------------------------------------------------
 
     def _write(self) -> None:
-        deadline: float | None = None
         while True:
             batch, ending = self._gather()
             if batch:
@@ -206,11 +224,16 @@ class _Sitting:
                 ) from ending
             if ending is _END:
                 return
-            if self._stop.requested.is_set():
-                deadline = deadline or time.monotonic() + GRACE_SECONDS
-                if time.monotonic() > deadline:
-                    self._backend.close()
-                    return
+            if self._time_is_up():
+                self._backend.close()
+                return
+
+    def _time_is_up(self) -> bool:
+        """Whether the run is to stop and what was in flight has had its time."""
+        if not self._stop.requested.is_set():
+            return False
+        self._deadline = self._deadline or time.monotonic() + GRACE_SECONDS
+        return time.monotonic() > self._deadline
 
     def _gather(self) -> tuple[list[Completion], object]:
         """Everything that has come so far, at most BATCH; waits for the first, and a little for others after it."""
@@ -243,10 +266,14 @@ class _Sitting:
 
     def _store(self, batch: list[Completion]) -> None:
         at = self._now()
-        answered = []
+        answered, stored, stray = [], set[str](), ""
         for completion in batch:
-            no, repeat = _key(completion.key)
-            answered.append(Answered(no, repeat, self._orders[no, repeat], completion, at))
+            if completion.key not in self._orders or completion.key in stored:
+                stray = completion.key
+                continue
+            if not completion.error_kind:
+                stored.add(completion.key)
+            answered.append(Answered(*_key(completion.key), self._orders[completion.key], completion, at))
         self._commit(answered)
         records, failures = [], []
         for row in answered:
@@ -254,22 +281,35 @@ class _Sitting:
                 failures.append(row.completion)
             else:
                 records.append(self._record(row))
-                del self._orders[row.no, row.repeat]
+                del self._orders[row.completion.key]
         self._answers += len(records)
         self._failed_in_a_row = [] if records else [*self._failed_in_a_row, *failures][-_HOPELESS:]
         if len(self._first) < _WATCHED:
             self._first.extend(records)
         self._watcher.stored(records, failures)
+        if stray:
+            raise EngineDied(
+                f"the engine answered {stray!r}, which was not asked or was answered before",
+                hint=f"the backend {self._plan.backend} mixes its answers up: do not trust those it gave before",
+            )
 
     def _commit(self, answered: list[Answered]) -> None:
-        patience = time.monotonic() + _LOCK_PATIENCE
+        if answered:
+            self._patiently(lambda: self._runs.add(self._row.id, self._id, answered), len(answered))
+
+    def _patiently(self, write: Callable[[], T], in_hand: int = 0) -> T:
+        """Write to the database, waiting for another process that holds it."""
+        patience, told = time.monotonic() + _LOCK_PATIENCE, False
         while True:
             try:
-                return self._runs.add(self._row.id, self._id, answered)
+                return write()
             except StoreBusy as error:
-                if time.monotonic() > patience or self._stop.requested.is_set():
+                if time.monotonic() > patience or self._time_is_up():
                     raise
-                self._watcher.note(f"{error.message}; waiting with {len(answered)} answers in hand")
+                if not told:
+                    what = f" with {in_hand} answers in hand" if in_hand else ""
+                    self._watcher.note(f"{error.message}; waiting{what}")
+                    told = True
 
     def _record(self, row: Answered) -> Record:
         item, done = self._plan.rows[row.no].item, row.completion
@@ -309,7 +349,9 @@ class _Sitting:
             )
 
     def _now(self) -> str:
-        return _stamp(self._here.now())
+        # A clock that is set back must not give a sitting that ends before it began.
+        self._last = max(self._last, _stamp(self._here.now()))
+        return self._last
 
 
 _END = object()

@@ -21,7 +21,7 @@ from twlocal.responses import (
     record,
     response_row,
 )
-from twlocal.store import translated
+from twlocal.store import BUSY_SECONDS, translated
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -87,6 +87,11 @@ class Runs:
 
     def close(self) -> None:
         self._db.close()
+
+    def wait_for_others(self, seconds: float = BUSY_SECONDS) -> None:
+        """How long from now on a call waits for another process that writes, before it raises StoreBusy."""
+        with translated(self._path):
+            self._db.conn.execute(f"PRAGMA busy_timeout={round(seconds * 1000)}")
 
     # -- planning -----------------------------------------------------------------------------------------------
 

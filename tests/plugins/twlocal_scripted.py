@@ -19,7 +19,7 @@ from twlocal.errors import ConfigurationError
 
 ISOLATE = False
 EXTRA = ""
-SETTINGS = frozenset({"delay", "die_on", "deaths", "log", "fail_on", "say", "refuse_after", "hold", "ahead"})
+SETTINGS = frozenset({"delay", "die_on", "deaths", "log", "fail_on", "say", "refuse_after", "hold", "ahead", "load"})
 
 ANSWERING = frozenset({"say"})
 
@@ -28,6 +28,9 @@ class Scripted:
     def __init__(self, model: str, decoding: Decoding, settings: Mapping[str, Any]) -> None:
         self.settings = dict(settings)
         self.decoding = decoding
+        if seconds := self.settings.get("load"):
+            self._log("loading")
+            time.sleep(float(seconds))
 
     def describe(self) -> EngineInfo:
         sent = {
@@ -54,7 +57,7 @@ class Scripted:
 
     def _answer(self, request: Request) -> Completion:
         question = request.messages[-1].content
-        self._log(request)
+        self._log(request.key)
         time.sleep(float(self.settings.get("delay", 0)))
         if (text := self.settings.get("die_on")) and text in question and self._may_die():
             os.write(2, b"terminate called without an active exception\n")
@@ -89,10 +92,10 @@ class Scripted:
             Path(file).write_text(str(left - 1), encoding="utf-8")
         return left > 0
 
-    def _log(self, request: Request) -> None:
+    def _log(self, line: str) -> None:
         if file := self.settings.get("log"):
             with Path(file).open("a", encoding="utf-8") as log:
-                log.write(request.key + "\n")
+                log.write(line + "\n")
 
 
 def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Scripted:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 from twlocal import evaluate, runner
 from twlocal.backend import Completion, EngineInfo, Request
+from twlocal.errors import EngineDied
 from twlocal.plan import Wish
 from twlocal.responses import Answered
 from twlocal.runs import Runs
@@ -103,3 +106,78 @@ def test_nothing_waits_for_a_full_batch(work):
 def test_answers_one_by_one_are_committed_one_by_one(work):
     runs, engine = work(5, 1, patient=True)
     assert [len(batch) for batch in runs.batches] == [1] * 5 and all(engine.waited)
+
+
+class Mixed(Engine):
+    """Answers the first request twice, and one that nobody asked."""
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
+        first = next(iter(requests))
+        for key in (first.key, first.key, "elsewhere"):
+            yield Completion(key, text="\\boxed{A}", finish="stop")
+
+
+class Closing(Engine):
+    """Remembers that it was closed."""
+
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Hoarse(Silence):
+    """Cannot tell of anything: its terminal has gone."""
+
+    def started(self, *_: Any) -> None:
+        raise OSError("no terminal")
+
+
+@pytest.fixture
+def begin(tmp_path, model_file, make_questions):
+    """Run five questions with a given engine; gives the runs."""
+    runs = Counting(tmp_path / "t.db")
+
+    def run(engine: type[Engine], watcher: Silence | None = None, **here: Any) -> tuple[Counting, Engine]:
+        wish = Wish(model=str(model_file), bench=str(make_questions(5)), protocol="box", backend="scripted")
+        planned = evaluate.prepare(wish, runs, evaluate.Surroundings(environ={})).plan
+        opened = engine(runs, 1, patient=False)
+        try:
+            runner.run(
+                runs,
+                planned,
+                lambda prior, died: opened,
+                here=runner.Here(pid=1, host="here", machine={}, **here),
+                stop=runner.Stop(),
+                watcher=watcher or Silence(),
+            )
+        finally:
+            run.engine = opened
+        return runs, opened
+
+    yield run
+    runs.close()
+
+
+def test_an_engine_that_mixes_its_answers_up_is_told_of_and_loses_none(begin, tmp_path):
+    with pytest.raises(EngineDied, match="not asked or was answered before"):
+        begin(Mixed)
+    runs = Runs(open_store(tmp_path / "t.db"), tmp_path / "t.db")
+    assert runs.get().answered == 1
+    runs.close()
+
+
+def test_whatever_goes_wrong_the_engine_is_closed_and_the_sitting_ended(begin, tmp_path):
+    with pytest.raises(OSError, match="no terminal"):
+        begin(Closing, Hoarse())
+    assert begin.engine.closed
+    runs = Runs(open_store(tmp_path / "t.db"), tmp_path / "t.db")
+    assert [sitting.outcome for sitting in runs.sittings(1)] == ["failed"]
+    runs.close()
+
+
+def test_a_clock_that_is_set_back_gives_no_sitting_of_negative_length(begin):
+    clock = iter(datetime(2026, 1, 2, 12 - min(hour, 9), tzinfo=UTC) for hour in count())
+    runs, _ = begin(Engine, now=lambda: next(clock))
+    (sitting,) = runs.sittings(1)
+    assert sitting.seconds >= 0

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from twlocal.runner import Stop
@@ -16,7 +16,8 @@ EXIT_INTERRUPTED = 130
 
 @contextmanager
 def interruptible(stop: Stop, tell: Callable[[str], None]) -> Iterator[None]:
-    """Within the block the first SIGINT or SIGTERM asks the run to stop, the second ends the process.
+    """Within the block the first SIGINT or SIGTERM (or the terminal's end) asks the run to stop, the second ends the
+    process. While an engine is being opened the first one raises KeyboardInterrupt: there is nothing to store.
 
     Everything that was told as answered is already committed, so ending at once loses only what is in flight.
     """
@@ -28,9 +29,15 @@ def interruptible(stop: Stop, tell: Callable[[str], None]) -> Iterator[None]:
         if stop.requested.is_set():
             os._exit(EXIT_INTERRUPTED)
         stop.request()
-        tell("stopping: storing what is in flight, for up to a few seconds (Ctrl-C again stops now)")
+        if stop.loading:
+            raise KeyboardInterrupt
+        # A signal may come in the middle of a line that is being written, and Python refuses to begin another then.
+        with suppress(RuntimeError):
+            tell("stopping: storing what is in flight, for up to a few seconds (Ctrl-C again stops now)")
 
     caught = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` sets it
+        caught.append(signal.SIGHUP)
     before = {number: signal.signal(number, handle) for number in caught}
     try:
         yield

@@ -180,6 +180,53 @@ def test_a_second_interrupt_stops_now(start: Start, base: list[str], tmp_path: P
     assert time.monotonic() - begun < 5
 
 
+@pytest.mark.parametrize("backend", ["scripted", "scripted_isolated"])
+def test_an_interrupt_while_the_model_loads_ends_at_once(
+    start: Start, base: list[str], tmp_path: Path, backend: str
+) -> None:
+    log = tmp_path / "log"
+    process = start(*base, "--backend", backend, "--set", "load=30", "--set", f"log={log}")
+    _wait(log.exists)
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert time.monotonic() - begun < 10
+    assert process.returncode == 130
+    assert "interrupted" in err
+    assert "Traceback" not in out + err
+
+
+def test_an_interrupt_is_heard_while_the_database_is_locked(start: Start, base: list[str], tmp_path: Path) -> None:
+    db = tmp_path / "t.db"
+    process = start(*base, "--set", "delay=0.05")
+    _wait(lambda: _count(db) >= 3)
+    holder = sqlite3.connect(db, isolation_level=None, timeout=30)
+    holder.execute("BEGIN IMMEDIATE")
+    time.sleep(0.3)
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=20)
+    holder.close()
+    assert process.returncode == 130
+    assert time.monotonic() - begun < 5
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no terminals that hang up here")
+def test_a_terminal_that_is_closed_stops_a_run_as_an_interrupt_does(
+    start: Start, base: list[str], tmp_path: Path
+) -> None:
+    db = tmp_path / "t.db"
+    process = start(*base, "--backend", "scripted_isolated", "--set", "delay=0.1", "--set", f"log={tmp_path / 'log'}")
+    _wait(lambda: _count(db) >= 2)
+    os.killpg(process.pid, signal.SIGHUP)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "twlocal resume" in err
+    assert _count(db) == len(_asked(tmp_path / "log")), "its engine did not hear of it"
+
+
 def _sittings(db: Path) -> int:
     try:
         connection = sqlite3.connect(db, timeout=30)
