@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from twlocal.cli.common import db_option, json_option, opened, out
+from twlocal.cli.common import db_option, json_option, lang_option, language, opened, out
 
 
 @click.command()
@@ -14,8 +14,9 @@ from twlocal.cli.common import db_option, json_option, opened, out
 @click.argument("item", metavar="ITEM")
 @click.option("--prompt", "whole_prompt", is_flag=True, help="Print the whole chat, system prompt and examples too.")
 @json_option
+@lang_option
 @db_option
-def show(name: str, item: str, whole_prompt: bool, as_json: bool, database: Path) -> None:
+def show(name: str, item: str, whole_prompt: bool, as_json: bool, lang: str | None, database: Path) -> None:
     """One ITEM of RUN: what was asked, what came back, what each reader read in it, and why.
 
     ITEM is its number in the run, its id (or subject/id), or the beginning of its content hash.
@@ -27,4 +28,7 @@ def show(name: str, item: str, whole_prompt: bool, as_json: bool, database: Path
     with opened(database, create=False) as runs:
         run = runs.get(name)
         view = item_view(runs, run, runs.find_row(run.id, item))
-    out(json.dumps(view, ensure_ascii=False, indent=1) if as_json else render(view, whole_prompt=whole_prompt))
+    if as_json:
+        out(json.dumps(view, ensure_ascii=False, indent=1))
+    else:
+        out(render(view, whole_prompt=whole_prompt, lang=language(lang)).rstrip("\n"))

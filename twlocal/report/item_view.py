@@ -11,6 +11,8 @@ from twlocal.item import LABELS, Item, shown_letter
 from twlocal.judge import judge, right
 from twlocal.protocol import Example, Protocol
 from twlocal.record import Record
+from twlocal.report.item_words import why, words
+from twlocal.report.table import minute, pad
 from twlocal.runs import RunRow, Runs
 
 
@@ -83,54 +85,74 @@ def _reading(name: str, record: Record) -> dict[str, Any]:
     try:
         reading = readers.read(name, record.text, record.reasoning, record.finish, LABELS)
     except TwlocalError as error:
-        return {"reader": name, "letter": None, "correct": None, "why": error.message, "span": None}
+        return {
+            "reader": name,
+            "letter": None,
+            "correct": None,
+            "rule": None,
+            "flags": [],
+            "why": error.message,
+            "span": None,
+        }
     return {
         "reader": name,
         "letter": reading.letter,
         "correct": right(reading.letter, record),
+        "rule": reading.why,
+        "flags": list(reading.flags),
         "why": readers.explain(reading),
         "span": list(reading.span) if reading.span else None,
     }
 
 
-def render(view: Mapping[str, Any], *, whole_prompt: bool = False) -> str:
-    """The view as text for a terminal."""
+def render(view: Mapping[str, Any], *, whole_prompt: bool = False, lang: str = "en") -> str:
+    """The view as text for a terminal, in "en" or "zh-TW"."""
+    said = words(lang)
     named = f" ({view['item_id']})" if view["item_id"] else ""
-    lines = [f"{view['run']}, item {view['no']}{named}, {view['subject']}", f"content hash {view['content_hash']}", ""]
+    lines = [
+        said["title"].format(run=view["run"], no=view["no"], named=named, subject=view["subject"]),
+        said["hash"].format(hash=view["content_hash"]),
+        "",
+    ]
     if not view["answers"] and not view["failures"]:
-        lines.append("not answered yet")
+        lines.append(said["not_answered"])
     for answer in view["answers"]:
-        lines += _answer_lines(answer, view, whole_prompt)
-    lines += [f"no answer ({failed['kind']}, {failed['at'][:19]}): {failed['error']}" for failed in view["failures"]]
-    return "\n".join(lines)
+        lines += _answer_lines(answer, view, whole_prompt, said, chinese=lang == "zh-TW")
+    for failed in view["failures"]:
+        told = {"kind": failed["kind"], "when": minute(failed["at"]), "error": failed["error"]}
+        lines.append(said["no_answer"].format(**told))
+    return "\n".join(lines) + "\n"
 
 
-def _answer_lines(answer: Mapping[str, Any], view: Mapping[str, Any], whole_prompt: bool) -> list[str]:
-    lines = [f"-- asked again, repeat {answer['repeat'] + 1}"] if answer["repeat"] else []
+def _answer_lines(
+    answer: Mapping[str, Any], view: Mapping[str, Any], whole_prompt: bool, said: Mapping[str, str], *, chinese: bool
+) -> list[str]:
+    lines = [said["again"].format(repeat=answer["repeat"] + 1)] if answer["repeat"] else []
     if answer["prompt"] is None:
-        lines.append("(a private run: the question was not kept)")
+        lines.append(said["private"])
     for message in answer["prompt"] or []:
         if whole_prompt or message is answer["prompt"][-1]:
             lines += [f"[{message['role']}]", message["content"], ""]
     if answer["reasoning"]:
-        lines += ["[reasoning]", answer["reasoning"], ""]
-    lines += ["[response]", answer["text"], ""]
-    tokens = "unknown" if answer["completion_tokens"] is None else str(answer["completion_tokens"])
-    lines.append(f"finish: {answer['finish']}, {tokens} tokens" + ("; ends in a loop" if answer["loop"] else ""))
+        lines += [said["reasoning"], answer["reasoning"], ""]
+    lines += [said["response"], answer["text"], ""]
+    tokens = said["unknown"] if answer["completion_tokens"] is None else f"{answer['completion_tokens']:,}"
+    loop = said["loop"] if answer["loop"] else ""
+    lines.append(said["finish"].format(finish=answer["finish"], tokens=tokens) + loop)
     if answer["flags"]:
-        lines.append(f"flags: {', '.join(answer['flags'])}")
-    lines.append(
-        f"options shown in the order {answer['order']}: the right one ({view['answer']} in the dataset) "
-        f"was shown as {answer['key_shown']}"
-    )
-    lines += ["", f"{'reader':>16}  what it reads, in the letters shown"]
+        lines.append(said["flags"].format(flags=", ".join(answer["flags"])))
+    shown = {"order": answer["order"], "answer": view["answer"], "shown": answer["key_shown"]}
+    lines += [said["order"].format(**shown), "", f"{pad(said['reader'], 16, 'r')}  {said['reads']}"]
     for reading in answer["readings"]:
-        lines.append(f"{reading['reader']:>16}: {reading['letter'] or '-'}  {_verdict(reading):<7} {reading['why']}")
+        own = reading["rule"] is not None and chinese
+        reason = why(reading["rule"], reading["letter"], reading["flags"]) if own else reading["why"]
+        verdict = pad(said[_verdict(reading)], 6)
+        lines.append(f"{pad(reading['reader'], 16, 'r')}  {reading['letter'] or '-'}  {verdict}  {reason}")
     lines.append("")
     return lines
 
 
 def _verdict(reading: Mapping[str, Any]) -> str:
     if reading["correct"] is None:
-        return "n/a"  # a reader whose package is not installed
+        return "missing"
     return "unread" if reading["letter"] is None else "right" if reading["correct"] else "wrong"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from wcwidth import wcswidth, wcwidth
 
@@ -53,6 +54,15 @@ def one_line(text: str) -> str:
         return text
     kept = (" " if char in "\t\n\v\f\r\x85\u2028\u2029" else char for char in text)
     return "".join(char for char in kept if unicodedata.category(char) not in {"Cc", "Cf", "Cs"})
+
+
+def minute(when: str) -> str:
+    """An ISO 8601 time to the minute, as a person reads it; whatever is none stays as it is."""
+    try:
+        at = datetime.fromisoformat(when)
+    except ValueError:
+        return when
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if at.tzinfo else f"{at:%Y-%m-%d %H:%M}"
 
 
 def columns(text: str) -> int:

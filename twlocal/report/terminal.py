@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 from twlocal.judge import PUBLISHED
-from twlocal.report.table import columns, one_line, pad, safe, table, wrap
+from twlocal.report.table import columns, minute, one_line, pad, safe, table, wrap
 from twlocal.report.view import RunView
 from twlocal.report.words import alarm, words
 from twlocal.stats import Interval
@@ -146,7 +145,7 @@ class _Report:
             asked, same, compared = score.repeats.asked, score.repeats.same, score.repeats.compared
             yield "repeats", self.say("repeats_value", asked=asked, accuracies=accuracies, same=same, compared=compared)
         if view.sittings:
-            started = self.say("started", when=_utc(view.started)) if view.started else ""
+            started = self.say("started", when=minute(view.started)) if view.started else ""
             time = self.words["unknown"] if view.seconds is None else self._duration(view.seconds)
             several = self.say("sittings", count=view.sittings) if view.sittings > 1 else ""
             yield "time", self.say("time_value", time=time, sittings=several, started=started)
@@ -202,15 +201,6 @@ class _Report:
         interval = f"{100 * tally.interval.low:.1f}-{100 * tally.interval.high:.1f}" if tally.n else "-"
         rates = (tally.lenient_accuracy, tally.box_rate, tally.parse_rate)
         return [name, n, _percent(tally.accuracy), interval, *map(_percent, rates), f"{tally.truncated:,}"]
-
-
-def _utc(when: str) -> str:
-    """An ISO 8601 time to the minute, as a person reads it; whatever is none stays as it is."""
-    try:
-        at = datetime.fromisoformat(when)
-    except ValueError:
-        return when
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if at.tzinfo else f"{at:%Y-%m-%d %H:%M}"
 
 
 def _percent(share: float | None) -> str:

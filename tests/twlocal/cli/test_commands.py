@@ -179,8 +179,10 @@ def test_a_reader_whose_package_is_missing_is_not_called_a_failure_to_read(twloc
     twlocal(*base)
     readings = {line.split()[0]: line for line in twlocal("show", _name(twlocal), "0").stdout.splitlines() if line}
     installed = importlib.util.find_spec("twinkle_eval") is not None
-    assert ("n/a" in readings["twinkle_pattern:"]) is not installed
-    assert "n/a" not in readings["box:"]
+    assert ("n/a" in readings["twinkle_pattern"]) is not installed
+    assert "n/a" not in readings["box"]
+    chinese = twlocal("show", _name(twlocal), "0", "--lang", "zh-TW").stdout
+    assert "正解（題庫裡的" in chinese and ("未安裝" in chinese) is not installed
 
 
 def test_parquet_needs_a_file_and_a_folder_must_be_there(twlocal: Call, base: list[str]) -> None:
