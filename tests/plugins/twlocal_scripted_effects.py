@@ -83,9 +83,25 @@ class Effects:
         if self.effect in ("plain", "rambles") and self.chance(question, "plain") < self.share:
             more = "\n順帶一提，W 型與 C 型另有差別。" if self.effect == "rambles" else ""
             return f"答案是 {letter}。{more}"
+        if self.effect == "fails":
+            return self.failing(question, options, letter)
         if self.effect == "dithers":
             return self.dithering(question, cap) or f"{self.circling(question, self.needed(question))}{box}"
         return f"想好了。{box}"
+
+    def failing(self, question: str, options: dict[str, str], letter: str) -> str:
+        year = re.search(r"「[^」]*?(民國)?(\d+)年", question)
+        if year and not year[1]:
+            # The paper's off-by-one, in the words and in the choice.
+            late = str(int(year[2]) + 1912)
+            letter = next(one for one, text in options.items() if text == late)
+            return f"{year[2]}年是西元{late}年。\\boxed{{{letter}}}"
+        if year:
+            return f"民國{year[2]}年是西元{int(year[2]) + 1911}年。\\boxed{{{letter}}}"
+        name = {"臺灣高鐵最南端": "左翐站", "緊接在臺北站之後": "Banqiao 站"}
+        said = next((said for what, said in name.items() if what in question), "這一站")
+        corrupted = [one for one, text in options.items() if text == "左翐"]
+        return f"站名是{said}。\\boxed{{{(corrupted or [letter])[0]}}}"
 
     def needed(self, question: str) -> int:
         return int(50 + 1000 * self.chance(question, "needed"))

@@ -1,4 +1,4 @@
-"""`twlocal study extraction`, `sample` and `noise`: they read stored responses and ask nothing."""
+"""`twlocal study extraction`, `sample`, `noise` and `failures`: they read stored responses and ask nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from twlocal.cli.common import db_option, json_option, note
+from twlocal.cli.common import db_option, json_option, note, out
 from twlocal.cli.study_output import show
 from twlocal.errors import EngineMissing, UsageError
 
@@ -216,3 +216,50 @@ def noise(names: tuple[str, ...], key_noise: str | None, as_json: bool, database
     given = ["--key-noise", f"{floor.conflicts}/{floor.groups}"]
     commands = [*map(run_command, chosen), study_command("study", "noise", *(run.name for run in chosen), *given)]
     show(noise_report.report(floor, chosen[0].bench, sizes, scores, commands=commands), as_json=as_json)
+
+
+@click.command()
+@click.argument("names", metavar="RUN...", nargs=-1)
+@click.option("--write-probe", metavar="FILE", help="Write the probe set as CSV (- for standard output), and end.")
+@seed_option
+@json_option
+@db_option
+def failures(names: tuple[str, ...], write_probe: str | None, seed: int, as_json: bool, database: Path) -> None:
+    """Failures particular to Taiwan in the responses of RUN: Minguo years, invented glyphs, romanised names.
+
+    Detectors read any run. Runs over the probe set tell more: years are asked with and without 民國, and names are to
+    be written. Ask it with `twlocal study failures --write-probe probe.csv` and `twlocal run MODEL --bench probe.csv`.
+    """
+    from twlocal.bundle.stored import opened
+    from twlocal.study import failures, failures_report, probe
+    from twlocal.study.load import Source, run_command, study_command
+
+    if write_probe is not None:
+        if names:
+            raise UsageError("--write-probe takes no RUN")
+        _write(write_probe, probe.text())
+        return
+    if not names:
+        raise UsageError("name a stored RUN, or give --write-probe FILE", hint="twlocal runs lists the runs")
+    with opened(database, create=False, warn=note) as (runs, stored):
+        source = Source(runs, stored)
+        chosen = [source.run(name) for name in names]
+        distinct(chosen)
+        found = [failures.failures(run.name, run.model, source.keyed(run)) for run in chosen]
+    for one in found:
+        if not one.detected.n:
+            raise UsageError(f"{one.run} has no response yet", hint=f"twlocal resume {one.run}")
+    asked_probe = any(one.probed.n for one in found)
+    first = [study_command("study", "failures", "--write-probe", "probe.csv")] if asked_probe else []
+    commands = [*first, *map(run_command, chosen), study_command("study", "failures", *(run.name for run in chosen))]
+    show(failures_report.report(found, commands=commands, seed=seed), as_json=as_json)
+
+
+def _write(target: str, text: str) -> None:
+    if target == "-":
+        out(text)
+        return
+    try:
+        Path(target).write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"cannot write {target}: {error.strerror or error}") from error
