@@ -11,7 +11,7 @@ from twlocal.cli.common import json_option, note, out
 from twlocal.cli.dataset_options import dataset_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from twlocal.bundle.loose import Loose
     from twlocal.bundle.verify import Verified
@@ -100,9 +100,9 @@ def _told(found: Verified, results: Sequence[Loose]) -> list[str]:
         if one.run is None:
             continue
         score = one.entry["summary"]["score"]
-        accuracy = "no row" if score["accuracy"] is None else f"strict {100 * score['accuracy']:.2f}%"
         marks = f", marked {', '.join(one.entry['marks'])}" if one.entry["marks"] else ""
-        lines.append(f"{one.name}: {one.run.model} on {one.run.bench}, {accuracy}, n = {score['n']:,}{marks}")
+        lines.append(f"{one.name}: {one.run.model} on {one.run.bench}{marks}")
+        lines.append(f"  {one.run.protocol} {_score(score)}")
         if one.compared is not None:
             gone = f", {len(one.compared.withdrawn):,} withdrawn" if one.compared.withdrawn else ""
             lines.append(f"  item set: {one.compared}{gone}")
@@ -116,6 +116,14 @@ def _told(found: Verified, results: Sequence[Loose]) -> list[str]:
     kind = "with responses, each read again" if found.full else "without responses: its rows are taken at their word"
     lines.append(f"{'clean' if found.clean else 'NOT CLEAN'} ({kind}); checksum {found.digest}")
     return lines
+
+
+def _score(score: Mapping[str, Any]) -> str:
+    if score["accuracy"] is None:
+        return "no row"
+    low, high = score["interval"]
+    interval = f"95% CI {100 * low:.1f}–{100 * high:.1f}, n = {score['n']:,}"
+    return f"strict {100 * score['accuracy']:.2f}% ({interval}), box rate {100 * score['box_rate']:.1f}%"
 
 
 def _as_dict(found: Verified) -> dict[str, Any]:

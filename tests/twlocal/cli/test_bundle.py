@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +29,7 @@ def test_from_one_machine_to_another(twlocal: Call, name: str, questions: Path) 
     checked = twlocal("verify", f"{name}.tar.gz", "--bench", questions)
     assert checked.returncode == 0, checked.stdout
     assert "item set: the same rows" in checked.stdout
+    assert re.search(r"  box strict [\d.]+% \(95% CI [\d.]+–[\d.]+, n = 40\), box rate [\d.]+%\n", checked.stdout)
     (checksum,) = [line.split()[-1] for line in checked.stdout.splitlines() if line.startswith("clean")]
     assert checksum in made.stderr
     taken = twlocal("import", f"{name}.tar.gz", "--db", "new.db")
