@@ -63,7 +63,7 @@ CHINESE = {
     "protocol": "協定",
     "source": "來源",
     "source_value": "{source}（{kind}），{when} UTC 匯入",
-    "kind_bundle": "不含作答的封包",
+    "kind_bundle": "不含作答的打包檔",
     "kind_runner": "公開測驗程式的結果",
     "kind_twinkle": "Twinkle Eval 的結果",
     "rows": "列數",
