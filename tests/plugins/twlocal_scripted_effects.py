@@ -6,6 +6,7 @@ in the way that `effect` names. A token is a character. Everything is a function
     box        always writes \\boxed{X}
     copies     uses the alphabet of the system prompt's example: 甲 there makes 甲乙丙丁 of A-D
     plain      writes the answer without a box in a share `share` of the questions
+    obeys      writes \\boxed{X} where the system prompt asks for it, and otherwise talks of other things first
     rambles    as `plain`, and then goes on to talk about other letters
     dithers    thinks for a while that depends on the question, answers where the budget allows, and is cut elsewhere;
                one question in ten loops to the cap, one circles in ever other words to the cap
@@ -80,6 +81,8 @@ class Effects:
         box = f"\\boxed{{{letter}}}"
         if self.effect == "copies" and "甲" in system:
             return f"想好了。\\boxed{{{'甲乙丙丁'['ABCD'.index(letter)]}}}"
+        if self.effect == "obeys" and "boxed" not in system:
+            return f"先看 W 型的差別，再看其他。我認為答案是 {letter}，因為理由很多。"
         if self.effect in ("plain", "rambles") and self.chance(question, "plain") < self.share:
             more = "\n順帶一提，W 型與 C 型另有差別。" if self.effect == "rambles" else ""
             return f"答案是 {letter}。{more}"

@@ -60,3 +60,16 @@ def test_false_discovery_is_benjamini_hochberg() -> None:
     # p·m/rank, made monotone from the largest downwards.
     assert false_discovery([0.01, 0.04, 0.03, 0.5]) == pytest.approx([0.04, 0.16 / 3, 0.16 / 3, 0.5])
     assert false_discovery([]) == []
+
+
+def test_without_scipy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    from twlocal.errors import EngineMissing
+    from twlocal.paired import stats
+
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    with pytest.raises(EngineMissing, match="scipy is not installed") as caught:
+        stats()
+    assert "twlocal[study]" in caught.value.hint

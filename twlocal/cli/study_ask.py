@@ -77,7 +77,7 @@ def prompt(model: str | None, **options: Any) -> None:
         if model is not None:
             _not_both(options)
             base = _wish(model, options)
-            chosen = [_answered(replace(base, protocol=_absolute(name)), options, runs) for name in names]
+            chosen = [answered(replace(base, protocol=_absolute(name)), options, runs) for name in names]
         else:
             chosen = _chosen(source, options)
         asked = [
@@ -136,7 +136,7 @@ def budget(model: str | None, **options: Any) -> None:
         if model is not None:
             _not_both(options)
             base = replace(_wish(model, options), protocol=_absolute(options["protocol"]))
-            chosen = [_answered(replace(base, max_tokens=cap), options, runs) for cap in _caps(options["caps"])]
+            chosen = [answered(replace(base, max_tokens=cap), options, runs) for cap in _caps(options["caps"])]
         else:
             chosen = _chosen(source, options, least=1 if options["cap"] else 2)
         found = sorted((_budget(source, run) for run in chosen), key=lambda one: one.cap)
@@ -227,7 +227,7 @@ def _wish(model: str, options: dict[str, Any]) -> Wish:
     )
 
 
-def _answered(wish: Wish, options: dict[str, Any], runs: Runs) -> RunRow:
+def answered(wish: Wish, options: dict[str, Any], runs: Runs) -> RunRow:
     """The complete run of a wish, asked now as far as it is not stored. Raises RunError where it does not complete."""
     from twlocal import evaluate
     from twlocal.cli.interrupt import interruptible

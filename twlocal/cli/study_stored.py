@@ -13,7 +13,7 @@ from twlocal.cli.study_output import show
 from twlocal.errors import EngineMissing, UsageError
 
 if TYPE_CHECKING:
-    from twlocal.runs import RunRow
+    from twlocal.runs import RunRow, Runs
     from twlocal.study.load import Source
     from twlocal.study.sampling import Stratum
 
@@ -23,10 +23,16 @@ _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.command()
 @click.argument("names", metavar="RUN...", nargs=-1, required=True)
+@click.option(
+    "--regenerate",
+    is_flag=True,
+    help="Also ask each model again as Twinkle Eval's pattern strategy does: an ordinary run, no system prompt.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="With --regenerate: no progress.")
 @seed_option
 @json_option
 @db_option
-def extraction(names: tuple[str, ...], seed: int, as_json: bool, database: Path) -> None:
+def extraction(names: tuple[str, ...], regenerate: bool, quiet: bool, seed: int, as_json: bool, database: Path) -> None:
     """The same responses under every reader: read, right, what changes, and how several runs change places."""
     from twlocal.bundle.stored import opened
     from twlocal.readers import READERS
@@ -34,17 +40,46 @@ def extraction(names: tuple[str, ...], seed: int, as_json: bool, database: Path)
     from twlocal.study.load import Source, run_command, same_questions, study_command
 
     usable, absent = _usable(READERS)
+    if regenerate and extraction.PATTERN in absent:
+        raise UsageError(f"--regenerate: {absent[extraction.PATTERN]}")
+    again = {}
     with opened(database, create=False, warn=note) as (runs, stored):
         source = Source(runs, stored)
         chosen = [source.run(name) for name in names]
         distinct(chosen)
         found = [extraction.extract(run.name, run.model, source.keyed(run), usable) for run in chosen]
+        for run in chosen if regenerate else ():
+            other = _as_pattern(run, database, runs, quiet=quiet)
+            again[run.name] = extraction.extract(other.name, other.model, source.keyed(other), usable)
     for one in found:
         if not one.n:
             raise UsageError(f"{one.run} has no response yet", hint=f"twlocal resume {one.run}")
-    commands = [*map(run_command, chosen), study_command("study", "extraction", *(run.name for run in chosen))]
+    words = ["study", "extraction", *(run.name for run in chosen), *(["--regenerate"] if regenerate else [])]
+    commands = [*map(run_command, chosen), study_command(*words)]
     same = same_questions(chosen)
-    show(extraction.report(found, absent=absent, same_items=same, commands=commands, seed=seed), as_json=as_json)
+    show(
+        extraction.report(found, absent=absent, same_items=same, again=again, commands=commands, seed=seed),
+        as_json=as_json,
+    )
+
+
+def _as_pattern(run: RunRow, database: Path, runs: Runs, *, quiet: bool) -> RunRow:
+    """The run of the same wish under the pattern strategy's own protocol, asked as far as it is not stored."""
+    from dataclasses import replace
+
+    from twlocal.cli.study_ask import answered
+    from twlocal.plan import Wish
+
+    try:
+        wish = Wish.from_json(run.wish)
+    except TypeError as error:
+        raise UsageError(f"{run.name} does not say how it was asked, so it cannot be asked again") from error
+    if not run.complete:
+        raise UsageError(f"{run.name} is incomplete", hint=f"twlocal resume {run.name}")
+    other = answered(replace(wish, protocol="twinkle-pattern", repeats=1), {"quiet": quiet, "database": database}, runs)
+    if other.manifest["identity"]["sample"] != run.manifest["identity"]["sample"]:
+        raise UsageError(f"the questions of {run.name} have changed since, so asking again would compare others")
+    return other
 
 
 def _usable(readers: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:

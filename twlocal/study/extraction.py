@@ -21,6 +21,7 @@ from twlocal.stats import wilson
 from twlocal.study.compared import difference_json
 from twlocal.study.report import Report, Table, interval, p_value, percent, points
 
+PATTERN = "twinkle_pattern"
 UNREAD, WRONG, RIGHT = "unread", "wrong", "right"
 # Changes that are told, from the published reader to another one.
 _MOVES = ((UNREAD, RIGHT), (UNREAD, WRONG), (RIGHT, UNREAD), (WRONG, UNREAD), (RIGHT, WRONG), (WRONG, RIGHT))
@@ -70,6 +71,15 @@ def extract(run: str, model: str, rows: Iterable[tuple[Key, Record]], names: Seq
     return Extracted(run, model, states, outside)
 
 
+def regenerated(original: Extracted, other: Extracted, seed: int) -> Difference:
+    """A strategy with its own apparatus, read its own way, against the published reading of the original run.
+
+    Raises ValueError where the two are not of the same number of items: they are paired in the order of the plan.
+    """
+    strict = [float(one == RIGHT) for one in original.states[PUBLISHED]]
+    return difference(strict, [float(one == RIGHT) for one in other.states[PATTERN]], seed)
+
+
 def ranks(runs: Sequence[Extracted], reader: str) -> list[int]:
     """The place of each run under a reader, 1 for the best; equal scores share the better place."""
     scores = [run.accuracy(reader) for run in runs]
@@ -87,17 +97,31 @@ def report(
     *,
     absent: Mapping[str, str],
     same_items: bool,
+    again: Mapping[str, Extracted] | None = None,
     commands: Sequence[str] = (),
     seed: int = 0,
 ) -> Report:
-    """The study as a report. absent: readers that are not installed, with the reason."""
+    """The study as a report. absent: readers that are not installed, with the reason.
+
+    again: by run, the same model and questions asked as the pattern strategy asks (`prompts/twinkle-pattern.toml`).
+    """
+    again = again or {}
     names = list(runs[0].states)
     parts: list[str | Table] = []
     data: list[dict[str, Any]] = []
     for run in runs:
         found = {name: run.against(name, seed) for name in names}
         parts += [_scores(run, found), _moved(run)]
-        data.append(_data(run, found))
+        told = _data(run, found)
+        if run.run in again:
+            own = regenerated(run, again[run.run], seed)
+            parts.append(_again(run, again[run.run], own))
+            told["pattern_strategy"] = {
+                "run": again[run.run].run,
+                "outside": again[run.run].outside[PATTERN],
+                **difference_json(own),
+            }
+        data.append(told)
     if len(runs) > 1:
         parts.append(_ranked(runs))
     warnings = [f"the reader {name} was left out: {why}" for name, why in absent.items()]
@@ -106,8 +130,9 @@ def report(
     return Report(
         study="extraction",
         title="What the reader makes of the same responses",
-        varied=f"the reader ({', '.join(names)})",
-        held="every response, and with it the model, the questions, the prompt and the decoding",
+        varied=f"the reader ({', '.join(names)})" + (", and the pattern strategy's own prompt" if again else ""),
+        held="every response, and with it the model, the questions, the prompt and the decoding"
+        + (" (asked again without a system prompt where it says so)" if again else ""),
         n="; ".join(f"{run.run}: {run.n:,} responses" for run in runs),
         parts=parts,
         warnings=warnings,
@@ -153,6 +178,16 @@ def _moved(run: Extracted) -> Table:
     rows = [[f"{was} to {now}", *(f"{moves[name][was, now]:,}" for name in others)] for was, now in _MOVES]
     rows.append(["(letters that are no option)", *(f"{run.outside[name]:,}" for name in others)])
     return Table("Items that change, from box to another reader:", ["", *others], rows, "l" + "r" * len(others))
+
+
+def _again(run: Extracted, other: Extracted, own: Difference) -> str:
+    return (
+        f"Asked again as the pattern strategy asks, without a system prompt ({other.run}), and read by its patterns: "
+        f"{percent(own.second)} right against {percent(own.first)} of {run.run} under box, "
+        f"{points(own.difference)} points (95% interval {interval(own.interval.low, own.interval.high, signed=True)}, p = {p_value(own.p)}); "
+        f"{own.churn.gained:,} gained, {own.churn.lost:,} lost, {other.outside[PATTERN]:,} letters read that are no "
+        "option."
+    )
 
 
 def _ranked(runs: Sequence[Extracted]) -> Table:

@@ -70,3 +70,37 @@ def test_a_rambling_model_is_read_by_its_statement(call: Any, ask: Any, write_be
     name = ask(write_bench(), effect, skill=1, share=1)
     readers = call("study", "extraction", name, "--json").json["runs"][0]["readers"]
     assert (readers["box"]["accuracy"], readers["lenient"]["accuracy"]) == (0, 1)
+
+
+def test_the_pattern_strategy_with_its_own_apparatus(
+    call: Any, ask: Any, write_bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Section 5.1: without a system prompt the model rambles, and the matcher takes a letter that is no option."""
+    from twlocal.readers import compat
+
+    def first_capital(text: str) -> str | None:
+        return next((char for char in text if "A" <= char <= "Z"), None)
+
+    monkeypatch.setattr(compat, "_pattern_extractor", lambda: first_capital)
+    name = ask(write_bench(), "obeys", skill=0.9)
+    found = call("study", "extraction", name, "--regenerate", "-q", "--json")
+    assert found.code == 0, found.error
+    (run,) = found.json["runs"]
+    strategy = run["pattern_strategy"]
+    assert strategy["first"] == run["readers"]["box"]["accuracy"] == pytest.approx(0.9, abs=0.1)
+    assert (strategy["second"], strategy["outside"]) == (0, 120)
+    assert strategy["p"] < 1e-9
+    assert strategy["run"] in {one["name"] for one in call("runs", "--json").json}
+    again = call("study", "extraction", name, "--regenerate", "-q")
+    assert "120 letters read that are no option" in " ".join(again.out.split())
+    assert len(call("runs", "--json").json) == 2
+
+
+def test_regenerating_needs_the_package(call: Any, ask: Any, write_bench: Any) -> None:
+    name = ask(write_bench(sizes={"民法": 8}), "box")
+    try:
+        import twinkle_eval  # noqa: F401
+    except ImportError:
+        done = call("study", "extraction", name, "--regenerate", "-q")
+        assert (done.code, "twlocal[twinkle]" in done.error) == (2, True)
+        assert len(call("runs", "--json").json) == 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from twlocal.formosa.baselines import baselines
+from twlocal.item import Item
 from twlocal.stats import wilson
 from twlocal.study import noise, sampling
 from twlocal.study.sampling import Stratum
@@ -75,3 +77,19 @@ def test_table_2() -> None:
     by_full = sorted(rows, key=lambda name: -rows[name][1])
     by_held_out = sorted(rows, key=lambda name: -rows[name][2])
     assert [a for a, b in zip(by_full, by_held_out, strict=True) if a != b] == ["Nemotron-Super-120B", "Gemma-3-27B"]
+
+
+def test_shortcut_baselines() -> None:
+    """Section 4.1: after permutation, "always A" scores 24.9% and "the longest option" 26.6% of the 1,696."""
+    items = []
+    for at in range(1_696):
+        answer = "A" if at < 422 else "BCD"[at % 3]
+        longest = answer if at % 1_696 < 451 else "ABCD"[("ABCD".index(answer) + 1) % 4]
+        a, b, c, d = (("甲乙丙丁戊" if letter == longest else "甲乙") for letter in "ABCD")
+        items.append(Item(f"第{at}題", (a, b, c, d), answer))
+    found = {one.name: one for one in baselines(items)}
+    assert round(100 * found["always A"].accuracy, 1) == 24.9
+    assert round(100 * found["longest option"].accuracy, 1) == 26.6
+    # Chance is within the one's interval, and at the edge of the other's.
+    assert found["always A"].interval.low < 0.25 < found["always A"].interval.high
+    assert found["longest option"].interval.low < 0.25 < found["longest option"].interval.high
