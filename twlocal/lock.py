@@ -9,8 +9,13 @@ from pathlib import Path
 from twlocal.errors import StoreBusy, StoreError
 from twlocal.runs import Runs
 
+# Longer than somebody who lists the runs holds a lock to see whether it is free.
+_PATIENCE = 0.5
+
 
 def _file(database: Path, key: str) -> Path:
+    # Beside the file itself, as SQLite keeps its log: one database has one lock a run, by whatever link it is reached.
+    database = database.resolve()
     return database.with_name(f".{database.name}.locks") / f"{key[:16]}.lock"
 
 
@@ -23,7 +28,7 @@ def held(database: Path, runs: Runs, key: str) -> Iterator[None]:
     lock = FileLock(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=_PATIENCE)
     except Timeout:
         raise StoreBusy(
             f"this run is being worked on by {_owner(runs, key)}",
@@ -48,14 +53,31 @@ def _owner(runs: Runs, key: str) -> str:
 
 
 def busy(database: Path, key: str) -> bool:
-    """Whether some process works on the run right now."""
-    from filelock import FileLock, Timeout
-
+    """Whether some process works on the run right now; also where this one may only read."""
     path = _file(database, key)
     if not path.exists():
         return False
     try:
-        with FileLock(path).acquire(timeout=0):
+        return not _is_free(path)
+    except OSError:
+        return False
+
+
+def _is_free(path: Path) -> bool:
+    try:
+        import fcntl
+    except ImportError:
+        from filelock import FileLock, Timeout
+
+        try:
+            with FileLock(path).acquire(timeout=0):
+                return True
+        except Timeout:
             return False
-    except (Timeout, OSError):
-        return True
+    with path.open("rb") as file:
+        try:
+            # Shared, so that two who look do not take each other for the owner; it goes with the file's closing.
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True

@@ -5,6 +5,7 @@ What is in it is told by `db/migrations/*.sql`. Reading and writing of runs is i
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 # Another process may hold the write lock for as long as a large import takes.
 BUSY_SECONDS = 60.0
 _AGAIN_SECONDS = 0.02
+_NO_WRITING = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 
 
 def migrations(folder: Traversable | None = None) -> list[tuple[int, str]]:
@@ -58,13 +60,32 @@ def open_store(
         # Absolute, because SQLite takes ":memory:" for a database that is lost when the process ends.
         connection = sqlite3.connect(path.absolute(), timeout=timeout, check_same_thread=False)
         try:
+            if not create and _may_only_be_read(connection, path):
+                connection.close()
+                # Taken as unchanging: SQLite would have to write beside it even to share it with a writer.
+                place = path.resolve().as_uri() + "?immutable=1"
+                connection = sqlite3.connect(place, uri=True, timeout=timeout, check_same_thread=False)
+                durable = False
+            else:
+                durable = True
             db = Database(connection, execute_plugins=False)
             _migrate(db, path, migrations(folder))
-            _make_durable(connection, warn, timeout)
+            if durable:
+                _make_durable(connection, warn, timeout)
         except BaseException:
             connection.close()
             raise
         return db
+
+
+def _may_only_be_read(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether nothing can be written beside the database, and nobody else is writing: no log of theirs is there."""
+    try:
+        _version(connection)
+    except sqlite3.OperationalError as error:
+        log = path.resolve().with_name(path.resolve().name + "-wal")
+        return _code(error) in _NO_WRITING and not (log.exists() and log.stat().st_size)
+    return False
 
 
 def _make_durable(connection: sqlite3.Connection, warn: Callable[[str], None], timeout: float = 0) -> None:
@@ -92,8 +113,13 @@ def _write_ahead(connection: sqlite3.Connection, timeout: float) -> str:
             time.sleep(_AGAIN_SECONDS)
 
 
+def _code(error: sqlite3.Error) -> int:
+    """The primary result code; 0 where SQLite gave none."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
 def _is_busy(error: sqlite3.Error) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def _migrate(db: Database, path: Path, steps: list[tuple[int, str]]) -> None:
@@ -150,19 +176,22 @@ def translated(path: Path | str) -> Iterator[None]:
 
 
 def _translate(error: sqlite3.Error, path: str) -> StoreError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    code, extended = _code(error), getattr(error, "sqlite_errorcode", 0)
     if _is_busy(error):
         return StoreBusy(
-            f"{path} is locked by another process", hint="wait for it to end, or find it with: fuser -v " + path
+            f"{path} is locked by another process",
+            hint="wait for it to end, or find it with: fuser -v " + shlex.quote(path),
         )
-    if code == sqlite3.SQLITE_FULL:
+    # Even reading takes a little room, for what the processes share of the write-ahead log.
+    if code == sqlite3.SQLITE_FULL or extended == sqlite3.SQLITE_IOERR_SHMSIZE:
         return StoreFull(f"no room left for {path}", hint="free some space and run the same command again: it goes on")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return StoreCorrupt(
             f"{path} is damaged or not a SQLite database ({error})",
-            hint=f'sqlite3 {path} ".recover" | sqlite3 recovered.db saves what can be read; --db names another file',
+            hint=f'sqlite3 {shlex.quote(path)} ".recover" | sqlite3 recovered.db saves what can be read; '
+            "--db names another file",
         )
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+    if code in _NO_WRITING:
         return StoreError(f"cannot write {path} ({error})", hint="check the folder's permissions, or use --db")
     if code == sqlite3.SQLITE_IOERR:
         return StoreError(f"the disk under {path} fails to read or write ({error})")

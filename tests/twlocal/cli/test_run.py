@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -306,6 +307,46 @@ def test_a_full_disk_keeps_what_is_there_and_goes_on_later(
     again = twlocal(*words)
     assert again.returncode == 0, again.stderr
     assert len(_asked(log)) - asked == 40 - stored
+
+
+def test_a_full_disk_is_told_of_by_whoever_reads(twlocal: Call, base: list[str], small_disk: Path) -> None:
+    db = small_disk / "t.db"
+    assert twlocal(*[str(db) if word.endswith("t.db") else word for word in base]).returncode == 0
+    ballast = small_disk / "ballast"
+    with suppress(OSError), ballast.open("wb", buffering=0) as file:
+        while file.write(b"x" * 4096):
+            pass
+    told = twlocal("report", "--db", db)
+    assert told.returncode == 1
+    assert "no room left" in told.stderr
+    ballast.unlink()
+    assert twlocal("report", "--db", db).returncode == 0
+
+
+def test_a_database_that_may_only_be_read_is_read(twlocal: Call, base: list[str], small_disk: Path) -> None:
+    db = small_disk / "t.db"
+    words = [str(db) if word.endswith("t.db") else word for word in base]
+    assert twlocal(*words).returncode == 0
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    listed = twlocal("runs", "--db", db, "--json")
+    assert [run["state"] for run in json.loads(listed.stdout)] == ["complete"], "nobody works on it"
+    assert twlocal("report", "--db", db).returncode == 0
+    refused = twlocal(*words)
+    assert refused.returncode == 1
+    assert "--db" in refused.stderr and "Traceback" not in refused.stderr
+
+
+def test_one_database_under_two_names_is_held_once(
+    start: Start, twlocal: Call, base: list[str], tmp_path: Path
+) -> None:
+    process = start(*base, "--set", "delay=0.5")
+    _wait(lambda: _count(tmp_path / "t.db") >= 1)
+    (tmp_path / "link.db").symlink_to("t.db")
+    second = twlocal(*[word.replace("t.db", "link.db") for word in base])
+    process.kill()
+    process.wait()
+    assert second.returncode == 1
+    assert f"process {process.pid}" in second.stderr
 
 
 def test_a_poisoned_item_is_passed_over_and_the_run_is_incomplete(
