@@ -22,12 +22,14 @@ _OPENINGS = 8
 class Prompt:
     """A request as the engine gets it.
 
-    tokens: all ids. shared: how many of them, from the first, every prompt with the same opening has. sha256: hex, of
-    the rendered text.
+    tokens: all ids. prefix: those that every prompt with the same opening begins with. shared: how many of them this
+    one does begin with: all, or none where its own text changes how the opening is cut into tokens. sha256: hex, of the
+    rendered text.
     """
 
     request: Request
     tokens: list[int]
+    prefix: list[int]
     shared: int
     sha256: str
 
@@ -72,7 +74,7 @@ class Prompter:
             )
         opening = self._opening(request.messages)
         shared = len(opening) if tokens[: len(opening)] == opening and len(tokens) > len(opening) else 0
-        return Prompt(request, tokens, shared, rendered.sha256)
+        return Prompt(request, tokens, opening, shared, rendered.sha256)
 
     def _opening(self, messages: tuple[Message, ...]) -> list[int]:
         """The tokens that all chats share which differ from `messages` in the last user turn only.

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import takewhile
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from twlocal.backend import CUT, FINISH_UNKNOWN, TOO_LONG, Backend, Completion, Decoding, EngineInfo, Message, Request
+from twlocal.backend import CUT, FINISH_UNKNOWN, Backend, Completion, Decoding, EngineInfo, Request
 from twlocal.backends.llama_cpp import cores, library
 from twlocal.backends.llama_cpp.decoder import BATCH, Decoder, Job
 from twlocal.backends.llama_cpp.model import Model
@@ -18,11 +16,9 @@ from twlocal.backends.llama_cpp.settings import Settings, parse
 from twlocal.chat import ChatTemplate, bos_ids, choose_template
 from twlocal.decode import text_of
 from twlocal.errors import ModelError, UsageError
+from twlocal.prompting import Prompt, Prompter
 
 _GPU_SLOTS = 8
-# Two user texts with no first character in common: what their prompts share is what all prompts share.
-_PROBES = ("甲一", "Zw9")
-_OPENINGS = 8
 
 
 def load(model: str, decoding: Decoding, given: Mapping[str, Any]) -> Backend:
@@ -44,17 +40,6 @@ def load(model: str, decoding: Decoding, given: Mapping[str, Any]) -> Backend:
     except BaseException:
         loaded.close()
         raise
-
-
-@dataclass(frozen=True, slots=True)
-class _Prompt:
-    """A request, rendered and tokenised. need: tokens of a slot that it takes beside the prefix."""
-
-    request: Request
-    tokens: list[int]
-    prefix: list[int]
-    need: int
-    sha256: str
 
 
 class LlamaCpp:
@@ -100,7 +85,12 @@ class LlamaCpp:
             "repack": repack,
             "build": build,
         }
-        self._prefixes: dict[tuple[Message, ...], list[int]] = {}
+        self._prompter = Prompter(
+            self._template,
+            self._tokens,
+            limit=self._limit,
+            limited_by="the model has" if settings.context is None else "the setting context allows",
+        )
 
     def describe(self) -> EngineInfo:
         """What runs; `n_ctx` and `prefix_tokens` are 0 until the first prompt has been seen."""
@@ -141,7 +131,7 @@ class LlamaCpp:
         """Answer requests, never holding more of them than there are slots (see `twlocal.backend.Backend`)."""
         decoder = self._decoder
         source = iter(requests)
-        waiting: deque[_Prompt] = deque()
+        waiting: deque[Prompt] = deque()
         ended = False
         try:
             while True:
@@ -150,7 +140,7 @@ class LlamaCpp:
                     if request is None:
                         ended = True
                         break
-                    prompt = self._prompt(request)
+                    prompt = self._prompter.prompt(request)
                     if isinstance(prompt, Completion):
                         yield prompt
                     else:
@@ -168,18 +158,19 @@ class LlamaCpp:
         self._decoder.close()
         self._model.close()
 
-    def _admit(self, waiting: deque[_Prompt]) -> None:
+    def _admit(self, waiting: deque[Prompt]) -> None:
         """Start what waits, in order. What needs another prefix or a larger context waits until all slots are free."""
         decoder = self._decoder
         while waiting:
             prompt = waiting[0]
-            if not decoder.fits(prompt.prefix, prompt.need):
+            prefix = prompt.prefix
+            if not decoder.fits(prefix, prompt.need - prompt.shared):
                 if decoder.active:
                     return
-                same = [other.need for other in waiting if other.prefix == prompt.prefix]
+                same = [other.need - other.shared for other in waiting if other.prefix == prefix]
                 # A context that the user has set is made at once, as large as it may get.
-                fixed = self._settings.context - len(prompt.prefix) if self._settings.context is not None else 0
-                decoder.prepare(prompt.prefix, max(*same, fixed))
+                fixed = self._settings.context - len(prefix) if self._settings.context is not None else 0
+                decoder.prepare(prefix, max(*same, fixed))
             waiting.popleft()
             request = prompt.request
             pick = sampler(self._decoding.temperature, self._decoding.top_p, seed=self._settings.seed, key=request.key)
@@ -194,46 +185,9 @@ class LlamaCpp:
                 )
             )
 
-    def _prompt(self, request: Request) -> _Prompt | Completion:
-        rendered = self._template.render(request.messages)
-        tokens = self._tokens(rendered.text)
-        need = len(tokens) + request.max_tokens
-        if need > self._limit:
-            # Never answered with a smaller budget than the protocol's: that would be another protocol.
-            whose = "the setting context allows" if self._settings.context is not None else "the model has"
-            return Completion(
-                request.key,
-                prompt_tokens=len(tokens),
-                prompt_hash=rendered.sha256,
-                error_kind=TOO_LONG,
-                error=f"needs {need} tokens ({len(tokens)} of prompt, {request.max_tokens} of answer); "
-                f"{whose} {self._limit}",
-            )
-        prefix = self._prefix(request.messages)
-        shared = len(prefix) if tokens[: len(prefix)] == prefix and len(tokens) > len(prefix) else 0
-        return _Prompt(request, tokens, prefix, need - shared, rendered.sha256)
-
     def _tokens(self, text: str) -> list[int]:
         model = self._model
         return bos_ids(text, model.encode, bos_token=model.bos_token, bos_id=model.bos_id, add_bos=model.adds_bos)
-
-    def _prefix(self, messages: tuple[Message, ...]) -> list[int]:
-        """The tokens that all chats share which differ from `messages` in the last user turn only.
-
-        Found from two made-up turns and not from the prompts at hand: two questions may happen to begin alike, and
-        what is computed for one must not depend on which other one stood beside it.
-        """
-        if not messages or messages[-1].role != "user":
-            return []
-        opening = messages[:-1]
-        known = self._prefixes.get(opening)
-        if known is None:
-            texts = (self._template.render((*opening, Message("user", probe))).text for probe in _PROBES)
-            known = _common(*(self._tokens(text) for text in texts))
-            while len(self._prefixes) >= _OPENINGS:
-                del self._prefixes[next(iter(self._prefixes))]
-            self._prefixes[opening] = known
-        return known
 
     def _completion(self, job: Job) -> Completion:
         return Completion(
@@ -264,7 +218,3 @@ def _template(model: Model, settings: Settings) -> ChatTemplate:
         variables=settings.template_variables,
         now=settings.template_day,
     )
-
-
-def _common(first: Sequence[int], second: Sequence[int]) -> list[int]:
-    return [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))]

@@ -5,27 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
+from twlocal import setting_values as values
 from twlocal.chat import FIXED_DAY
-from twlocal.errors import UsageError
 
 EXTRA = "llama-cpp"
-NAMES = frozenset(
-    {
-        "slots",
-        "threads",
-        "context",
-        "gpu_layers",
-        "chat_template",
-        "template_variables",
-        "template_day",
-        "seed",
-        "flash_attention",
-        "repack",
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -52,74 +37,21 @@ class Settings:
     repack: bool | None = None
 
 
+_READERS: Mapping[str, values.Reader] = {
+    "slots": values.whole(1),
+    "threads": values.whole(1),
+    "context": values.whole(1),
+    "gpu_layers": values.whole(-1),
+    "chat_template": values.template,
+    "template_variables": values.variables,
+    "template_day": values.day,
+    "seed": values.whole(0),
+    "flash_attention": values.switch,
+    "repack": values.switch,
+}
+NAMES = frozenset(_READERS)
+
+
 def parse(settings: Mapping[str, Any]) -> Settings:
     """`settings` as given (numbers may be text). Raises UsageError, naming the setting."""
-    unknown = sorted(set(settings) - NAMES)
-    if unknown:
-        raise UsageError(f"llama_cpp has no setting {unknown[0]!r}", hint=f"it has: {', '.join(sorted(NAMES))}")
-    values: dict[str, Any] = {}
-    for name, value in settings.items():
-        if value is None:
-            continue
-        values[name] = _READERS[name](name, value)
-    return Settings(**values)
-
-
-def _whole(least: int) -> Any:
-    def read(name: str, value: Any) -> int:
-        try:
-            number = int(value) if not isinstance(value, bool | float) else None
-        except (TypeError, ValueError):
-            number = None
-        if number is None or number < least:
-            raise UsageError(f"the setting {name} takes a whole number of at least {least}, not {value!r}")
-        return number
-
-    return read
-
-
-def _switch(name: str, value: Any) -> bool:
-    named = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
-    try:
-        return named[str(value).lower()]
-    except KeyError:
-        raise UsageError(f"the setting {name} takes true or false, not {value!r}") from None
-
-
-def _template(name: str, value: Any) -> str:
-    text = str(value)
-    if "{{" in text or "{%" in text:
-        return text
-    try:
-        return Path(text).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"the chat template {text!r} cannot be read: {error}", hint="a file with a Jinja chat template, in UTF-8"
-        ) from error
-
-
-def _variables(name: str, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise UsageError(f"the setting {name} takes names and values", hint="for example {'enable_thinking': false}")
-    return {str(key): entry for key, entry in value.items()}
-
-
-def _day(name: str, value: Any) -> datetime:
-    try:
-        return datetime.fromisoformat(str(value))
-    except ValueError:
-        raise UsageError(f"the setting {name} takes a day such as 2024-07-26, not {value!r}") from None
-
-
-_READERS = {
-    "slots": _whole(1),
-    "threads": _whole(1),
-    "context": _whole(1),
-    "gpu_layers": _whole(-1),
-    "chat_template": _template,
-    "template_variables": _variables,
-    "template_day": _day,
-    "seed": _whole(0),
-    "flash_attention": _switch,
-    "repack": _switch,
-}
+    return Settings(**values.read("llama_cpp", settings, _READERS))
