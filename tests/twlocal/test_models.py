@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+from fnmatch import fnmatch
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from twlocal import models
 from twlocal.errors import EngineMissing, ModelError
+
+
+def without_mlx(monkeypatch: pytest.MonkeyPatch, *, system: str = "linux", installed: bool = False) -> None:
+    monkeypatch.setattr(models.sys, "platform", system)
+    monkeypatch.setattr(models, "find_spec", lambda name: object() if installed else None)
 
 
 def test_a_server() -> None:
@@ -56,7 +63,10 @@ def test_a_split_file_is_one_model(tmp_path: Path) -> None:
         (["readme.md"], "holds no model"),
     ],
 )
-def test_a_folder_without_one_model(tmp_path: Path, files: list[str], says: str) -> None:
+def test_a_folder_without_one_model(
+    tmp_path: Path, files: list[str], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_mlx(monkeypatch)
     for name in files:
         (tmp_path / name).write_bytes(b"x")
     with pytest.raises(ModelError, match=says) as caught:
@@ -156,4 +166,84 @@ def test_a_hub_that_cannot_be_reached_is_no_fault_of_ours(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(hub.HfApi, "model_info", unreachable)
     with pytest.raises(ModelError, match="owner/name is neither a local path nor reachable on the Hub"):
+        models.resolve("owner/name")
+
+
+def checkpoint(folder: Path, *more: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name in ("config.json", "model-00001-of-00002.safetensors", "tokenizer.json", "chat_template.jinja", *more):
+        (folder / name).write_bytes(name.encode())
+    return folder
+
+
+@pytest.mark.parametrize(("system", "installed"), [("darwin", False), ("linux", True)])
+def test_a_checkpoint_goes_to_mlx_on_a_mac_or_where_mlx_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str, installed: bool
+) -> None:
+    without_mlx(monkeypatch, system=system, installed=installed)
+    folder = checkpoint(tmp_path / "小模型", "README.md", "pytorch_model.bin")
+    model = models.resolve(str(folder))
+    assert (model.id, model.source, model.backend) == ("小模型", str(folder), "mlx")
+    names = ["chat_template.jinja", "config.json", "model-00001-of-00002.safetensors", "tokenizer.json"]
+    assert [file.name for file in model.weights] == names, "all that may change an answer, and nothing else"
+    before = models.fingerprint(model.weights)
+    (folder / "chat_template.jinja").write_text("another", encoding="utf-8")
+    assert models.fingerprint(models.resolve(str(folder)).weights) != before
+
+
+def test_a_named_engine_decides_between_the_gguf_file_and_the_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_mlx(monkeypatch)
+    folder = checkpoint(tmp_path / "m", "m.gguf")
+    assert models.resolve(str(folder), backend="mlx").backend == "mlx", "its own message says that it is missing"
+    assert models.resolve(str(folder)).weights == (folder / "m.gguf",)
+    without_mlx(monkeypatch, installed=True)
+    assert models.resolve(str(folder)).backend == "llama_cpp"
+    (folder / "m.gguf").unlink()
+    with pytest.raises(ModelError, match="without a GGUF"):
+        models.resolve(str(folder), backend="llama_cpp")
+
+
+class Hub:
+    """A repository on the Hub: its files, and what was fetched of it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path, *more: str) -> None:
+        hub = pytest.importorskip("huggingface_hub")
+        checkpoint(folder, *more)
+        self.fetched: list[str] = []
+        siblings = [SimpleNamespace(rfilename=file.name) for file in folder.iterdir()]
+        info = SimpleNamespace(sha="abc123", siblings=siblings)
+        monkeypatch.setattr(hub, "HfApi", lambda token: SimpleNamespace(model_info=lambda repo, revision: info))
+
+        def snapshot(repo: str, *, revision: str, token: str | None, allow_patterns: list[str]) -> str:
+            self.fetched = [s.rfilename for s in siblings if any(fnmatch(s.rfilename, p) for p in allow_patterns)]
+            return str(folder)
+
+        def one(repo: str, name: str, *, revision: str, token: str | None) -> str:
+            self.fetched.append(name)
+            return str(folder / name)
+
+        monkeypatch.setattr(hub, "snapshot_download", snapshot)
+        monkeypatch.setattr(hub, "hf_hub_download", one)
+
+
+def test_a_checkpoint_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = Hub(monkeypatch, tmp_path / "snapshot", "pytorch_model.bin", "m.gguf")
+    model = models.resolve("owner/name@v1", backend="mlx")
+    assert (model.id, model.revision, model.backend) == ("owner/name", "abc123", "mlx")
+    assert model.source == str(tmp_path / "snapshot")
+    assert "model-00001-of-00002.safetensors" in hub.fetched
+    assert not {"pytorch_model.bin", "m.gguf"} & set(hub.fetched)
+    hub.fetched = []
+    assert models.resolve("owner/name").backend == "llama_cpp", "without a word, the GGUF file"
+    assert hub.fetched == ["m.gguf"]
+
+
+def test_a_checkpoint_on_the_hub_without_a_gguf_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Hub(monkeypatch, tmp_path / "snapshot")
+    without_mlx(monkeypatch, installed=True)
+    assert models.resolve("owner/name").backend == "mlx"
+    monkeypatch.setattr(models, "find_spec", lambda name: None if name == "mlx_lm" else object())
+    with pytest.raises(ModelError, match="no GGUF file"):
         models.resolve("owner/name")
