@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twlocal import backend as backends
-from twlocal import dataset, machine, models, plan, protocol, runner, sample
+from twlocal import dataset, garbage, machine, models, plan, protocol, runner, sample
 from twlocal.backend import Backend
 from twlocal.errors import DatasetError, UsageError
 from twlocal.isolate import Isolated
@@ -52,6 +52,11 @@ def prepare(wish: plan.Wish, runs: Runs, around: Surroundings) -> Prepared:
 
     Raises UsageError and its children: a wrong call is told before a model is loaded.
     """
+    with garbage.paused():
+        return _prepare(wish, runs, around)
+
+
+def _prepare(wish: plan.Wish, runs: Runs, around: Surroundings) -> Prepared:
     if wish.repeats < 1:
         raise UsageError("--repeats must be 1 or more")
     if wish.max_tokens is not None and wish.max_tokens < 1:

@@ -10,7 +10,6 @@ import random
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 LABELS = "ABCD"
 UNIT_SEPARATOR = "\x1f"
@@ -26,7 +25,7 @@ def clean(text: str) -> str:
     return unicodedata.normalize("NFC", text).strip()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Item:
     """A question with four options in the order A–D of its source, and the letter of the keyed one.
 
@@ -41,14 +40,22 @@ class Item:
     id: str = ""
     meta: Mapping[str, str] = field(default_factory=dict, compare=False)
 
-    @cached_property
+    # A slot, not a cached property: a quarter of a million items would each have a dictionary for it.
+    _content_hash: str = field(default="", init=False, repr=False, compare=False)
+
+    @property
     def content_hash(self) -> str:
         """sha256 (hex) over question, A, B, C, D and answer, each NFC and trimmed, joined by U+001F."""
-        return content_hash(self.question, self.options, self.answer)
+        return self._content_hash or self.hashed(content_hash(self.question, self.options, self.answer))
 
-    @cached_property
+    def hashed(self, digest: str) -> str:
+        """Remember (and return) the content hash of these texts, for a caller that has just computed it."""
+        object.__setattr__(self, "_content_hash", digest)
+        return digest
+
+    @property
     def stem_hash(self) -> str:
-        """sha256 (hex) of the question text; its first 16 digits are the board's `qh`."""
+        """sha256 (hex) of the question text; its first 16 digits are the board's `qh`. Computed when asked for."""
         return hashlib.sha256(self.question.encode("utf-8")).hexdigest()
 
 

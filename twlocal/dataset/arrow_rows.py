@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from twlocal.dataset.columns import HeaderError, columns_of
 from twlocal.dataset.rows import Bad, Row
 from twlocal.errors import DatasetError
+
+_SLICE = 8192  # rows
 
 
 def read_parquet(data: bytes, file: str) -> Iterator[Row | Bad]:
@@ -18,11 +21,12 @@ def read_parquet(data: bytes, file: str) -> Iterator[Row | Bad]:
     from pyarrow import parquet
 
     try:
-        # The reader's own file object is closed with it: a ParquetFile would otherwise be left to the collector.
-        table = parquet.read_table(pyarrow.BufferReader(data))
+        with parquet.ParquetFile(pyarrow.BufferReader(data)) as reader:
+            batches = reader.iter_batches(batch_size=_SLICE)
+            parts = (pyarrow.Table.from_batches([batch]) for batch in batches)
+            yield from _rows(reader.schema_arrow.empty_table(), parts, file)
     except (pyarrow.ArrowException, OSError) as error:
         raise DatasetError(f"{file}: not a Parquet file that can be read: {_first_line(error)}") from error
-    yield from _rows(table, file)
 
 
 def read_arrow(data: bytes, file: str) -> Iterator[Row | Bad]:
@@ -34,7 +38,7 @@ def read_arrow(data: bytes, file: str) -> Iterator[Row | Bad]:
             table = reader.read_all()
     except (pyarrow.ArrowException, OSError) as error:
         raise DatasetError(f"{file}: not an Arrow file that can be read: {_first_line(error)}") from error
-    yield from _rows(table, file)
+    yield from _rows(table.slice(0, 0), (table.slice(at, _SLICE) for at in range(0, table.num_rows, _SLICE)), file)
 
 
 def _pyarrow(file: str) -> Any:
@@ -47,20 +51,29 @@ def _pyarrow(file: str) -> Any:
     return pyarrow
 
 
-def _rows(table: Any, file: str) -> Iterator[Row | Bad]:
+def _rows(empty: Any, parts: Iterator[Any], file: str) -> Iterator[Row | Bad]:
+    """The rows of a table that comes in parts, `empty` being one without a row.
+
+    In parts, because all cells of a large table as Python objects would take several times its own memory.
+    """
     try:
-        columns = columns_of(table.column_names)
+        columns = columns_of(empty.column_names)
     except HeaderError as error:
         raise DatasetError(f"{file}: {error}") from error
     plain = {columns.question, columns.answer, *columns.options}
-    cells: list[list[Any]] = []
-    for index, name in enumerate(table.column_names):
-        try:
-            cells.append(_column(table.column(index), nested=index not in plain, as_list=index == columns.choices))
-        except (ValueError, TypeError) as error:  # ArrowInvalid and UnicodeDecodeError are ValueErrors
-            raise DatasetError(f"{file}: the column {name!r} cannot be read as text: {_first_line(error)}") from error
-    for number, row in enumerate(zip(*cells, strict=True), start=1):
-        yield number, columns, row
+    number = 0
+    for part in chain([empty], parts):
+        cells: list[list[Any]] = []
+        for index, name in enumerate(empty.column_names):
+            try:
+                cells.append(_column(part.column(index), nested=index not in plain, as_list=index == columns.choices))
+            except (ValueError, TypeError) as error:  # ArrowInvalid and UnicodeDecodeError are ValueErrors
+                raise DatasetError(
+                    f"{file}: the column {name!r} cannot be read as text: {_first_line(error)}"
+                ) from error
+        for row in zip(*cells, strict=True):
+            number += 1
+            yield number, columns, row
 
 
 def _column(column: Any, *, nested: bool, as_list: bool) -> list[Any]:

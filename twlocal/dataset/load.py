@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import gc
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 
+from twlocal import garbage
 from twlocal.dataset import arrow_rows, csv_rows, json_rows, sources
 from twlocal.dataset.benches import Bench
 from twlocal.dataset.benches import benches as bundled
@@ -52,7 +53,7 @@ def load(
         hub=lambda: hub if hub is not None else HuggingFaceHub(token),
         benches=bundled() if benches is None else benches,
     )
-    with _collector_paused():
+    with garbage.paused():
         return _load(sources.readable(source), found, encoding, subject, answer_base, skip_bad)
 
 
@@ -78,7 +79,7 @@ def load_splits(
     parts: defaultdict[str, list[sources.SourceFile]] = defaultdict(list)
     for file in found.files:
         parts[_split_of(file.stem)].append(file)
-    with _collector_paused():
+    with garbage.paused():
         return {
             split: _load(
                 sources.readable(source),
@@ -96,18 +97,6 @@ def _split_of(stem: str) -> str:
     """The split that a file's name gives; a file named after a split alone is that split."""
     own, split = subject_of(stem)
     return split or (own if own in ("test", "dev", "val", "train") else "")
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """No garbage collection meanwhile: nothing made here is cyclic, and walking it over and over doubles the time."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
 
 
 def _load(
@@ -199,8 +188,14 @@ def _refusal(name: str, rejected: Sequence[Rejected], good: int) -> DatasetError
 
 
 def _note(read: Sequence[FileRows], items: Sequence[Item], collector: Collector) -> None:
-    places = [f"{rows.file}:{line}" for rows in read for line in rows.lines]
-    compare_items(items, places, collector)
+    ends = list(accumulate(len(rows.lines) for rows in read))
+
+    def place(index: int) -> str:
+        """`file:line` of an item, put into words only for the few that are told."""
+        rows = read[file := bisect_right(ends, index)]
+        return f"{rows.file}:{rows.lines[index - ends[file]]}"
+
+    compare_items(items, place, collector)
     for rows in read:
         for index in rows.normalised:
             collector.add("normalised_rows", f"{rows.file}:{rows.lines[index]}")

@@ -78,6 +78,7 @@ def read_rows(rows: Iterable[Row | Bad], file: str, subject: str, *, escapes: bo
     """
     found = FileRows(file)
     subjects = {"": subject}
+    nothing: dict[str, str] = {}  # shared by all rows that have no other columns
     items, lines = found.items, found.lines
     sha256, normal = hashlib.sha256, unicodedata.is_normalized
     for row in rows:
@@ -125,7 +126,7 @@ def read_rows(rows: Iterable[Row | Bad], file: str, subject: str, *, escapes: bo
         ident = "" if columns.id is None else cells[columns.id]
         if not (ident.isascii() and ident.isalnum()):
             ident = clean(ident)
-        meta = {name: cells[index] for name, index in columns.meta} if columns.meta else {}
+        meta = {name: cells[index] for name, index in columns.meta} if columns.meta else nothing
         if escapes and not _encodable(own_subject, ident, meta):
             found.reject(line, "half of a surrogate pair or a NUL in its subject, id or another column")
             continue
@@ -140,7 +141,7 @@ def read_rows(rows: Iterable[Row | Bad], file: str, subject: str, *, escapes: bo
         found.plain = True
         item = Item(question, (a, b, c, d), key, own_subject, ident, meta)
         # What Item.content_hash would compute; the texts are known to be clean here, which spares cleaning them again.
-        item.__dict__["content_hash"] = digest.hexdigest()
+        item.hashed(digest.hexdigest())
         items.append(item)
     return found
 
