@@ -100,7 +100,7 @@ def _parsed(ledger: Ledger) -> dict[str, Any]:
         "papers": len(papers),
         "parsed": sum(paper.state == "paired" for paper in papers),
         "rejected": dict(sorted(rejected.items(), key=lambda one: (-len(one[1]), one[0]))),
-        "items": sum(1 for _ in ledger.candidates()),
+        "items": ledger.item_count(),
         "documents": {f"{kind} {state}": n for (kind, state), n in sorted(ledger.document_states().items())},
         "flags": {paper.name: list(paper.flags) for paper in papers if paper.flags},
     }
@@ -188,6 +188,7 @@ def build(target: Path, disjoint_from: tuple[str, ...], database: Path, as_json:
     from twlocal.audit.fingerprint import of_item
     from twlocal.exam import accounting, publish, version
     from twlocal.exam.decide import decide
+    from twlocal.exam.ledger import distinct
     from twlocal.exam.subjects import Rules
 
     rules = Rules.load()
@@ -203,9 +204,12 @@ def build(target: Path, disjoint_from: tuple[str, ...], database: Path, as_json:
     with _ledger(database, create=False) as ledger:
         if left := ledger.unread(version.parser()):
             raise UsageError(f"{left:,} documents or papers are not read yet", hint="twlocal exam parse DIR goes on")
-        fates = list(decide(ledger.candidates(), rules, elsewhere=elsewhere, decisions=ledger.decisions()))
+        papers = distinct(ledger.papers())
+        used = {paper.name for paper in papers if paper.state == "paired"}
+        candidates = (one for one in ledger.candidates() if one.paper in used)
+        fates = list(decide(candidates, rules, elsewhere=elsewhere, decisions=ledger.decisions()))
         ledger.store_fates(fates)
-        found = publish.write(target, ledger.papers(), fates, rules, others)
+        found = publish.write(target, papers, fates, rules, others)
     if as_json:
         counts = {"papers_seen": found.seen, "papers_parsed": found.parsed, "papers_rejected": dict(found.rejected)}
         out(json.dumps(counts | accounting.as_json(found.items), ensure_ascii=False, indent=1))

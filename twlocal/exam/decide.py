@@ -7,7 +7,7 @@ later one is folded into it, whatever the order of its options (section 3.2).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from twlocal.audit.fingerprint import fingerprint
@@ -49,7 +49,8 @@ class Fate:
 
     `fate` is `published`, `withdrawn` (published, but not scored), `folded`, or a key of `FILTERS`. `rule` is the key
     of `WITHDRAWALS` for a withdrawn one. `detail` is what the rule saw, or the printing that it was folded into.
-    `content_hash` is "" where there is no single key, `fingerprint` where none was taken.
+    `content_hash` is "" where there is no single key, `fingerprint` where none was taken. Only published items keep
+    their words.
     """
 
     item: Candidate
@@ -80,26 +81,31 @@ def decide(
         match: Match = matched(item.subject_title)
         subject, field = match.subject or "", match.field or ""
         if match.unknown:
-            yield Fate(item, "", "", NO_SUBJECT, detail=item.subject_title)
+            yield Fate(_bare(item), "", "", NO_SUBJECT, detail=item.subject_title)
             continue
         if not subject:
-            yield Fate(item, "", "", EXCLUDED, detail=match.exclusion or "")
+            yield Fate(_bare(item), "", "", EXCLUDED, detail=match.exclusion or "")
             continue
         if found := filters.first(filters.FIRST_PASS, item):
-            yield Fate(item, subject, field, found[0], detail=found[1])
+            yield Fate(_bare(item), subject, field, found[0], detail=found[1])
             continue
         assert item.answer is not None  # `no_key` lets none pass
         mark = fingerprint(item.question, item.texts)
         hashed = content_hash(item.question, item.texts, item.answer)
         if mark in kept:
-            yield Fate(item, subject, field, FOLDED, "", kept[mark], hashed, mark)
+            yield Fate(_bare(item), subject, field, FOLDED, "", kept[mark], hashed, mark)
             continue
         kept[mark] = f"{item.paper}-{item.number:03d}"
         if mark in elsewhere:
-            yield Fate(item, subject, field, ELSEWHERE, "", elsewhere[mark], hashed, mark)
+            yield Fate(_bare(item), subject, field, ELSEWHERE, "", elsewhere[mark], hashed, mark)
             continue
         rule, detail = _withdrawn(item, decisions.get(hashed))
         yield Fate(item, subject, field, WITHDRAWN if rule else PUBLISHED, rule, detail, hashed, mark)
+
+
+def _bare(item: Candidate) -> Candidate:
+    """The item without its words: a build holds hundreds of thousands that it does not publish."""
+    return replace(item, question="", options={})
 
 
 def _withdrawn(item: Candidate, decision: Decision | None) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +70,27 @@ class Found:
     sha256: str = ""
     bytes: int = 0
     reason: str = ""
+
+
+def distinct(papers: Sequence[PaperRow]) -> list[PaperRow]:
+    """The papers with those refused (`same_document`) whose question paper is another one's, file for file.
+
+    Categories that sit together share documents. Such a paper is no second printing: it would be folded, counted, and
+    agree with itself. The one that stays is one with a correction, then the first by name.
+    """
+    best: dict[int, PaperRow] = {}
+    for paper in papers:
+        if paper.state == "paired" and paper.question is not None:
+            known = best.setdefault(paper.question, paper)
+            if known.correction is None and paper.correction is not None:
+                best[paper.question] = paper
+    return [_unless_same(paper, best.get(paper.question or 0)) for paper in papers]
+
+
+def _unless_same(paper: PaperRow, best: PaperRow | None) -> PaperRow:
+    if paper.state != "paired" or best is None or best.name == paper.name:
+        return paper
+    return replace(paper, state="rejected", reasons=(Rejection("same_document", f"as {best.name}"),))
 
 
 class Ledger:
@@ -187,7 +208,7 @@ class Ledger:
     # -- papers -------------------------------------------------------------------------------------------------
 
     def papers(self) -> list[PaperRow]:
-        """All papers, by name."""
+        """All papers, by name, as they were paired."""
         found = self._all(
             "SELECT p.*, q.sha256, a.sha256, m.sha256 FROM exam_papers p "
             "LEFT JOIN exam_documents q ON q.id=p.question_id LEFT JOIN exam_documents a ON a.id=p.answer_id "
@@ -252,6 +273,13 @@ class Ledger:
         """How many documents and papers `exam parse` has not come to, or read with another parser."""
         ((left,),) = self._all("SELECT COUNT(*) FROM exam_documents WHERE state='waiting' OR parser<>?", [parser])
         return int(left) + len(self.unpaired(parser))
+
+    def item_count(self) -> int:
+        """How many items paired papers have."""
+        ((count,),) = self._all(
+            "SELECT COUNT(*) FROM exam_answers a JOIN exam_papers p ON p.name=a.paper WHERE p.state='paired'"
+        )
+        return int(count)
 
     # -- the build ----------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from twlocal.dataset import load
 from twlocal.errors import StoreError, UsageError
 from twlocal.exam import parsing, publish
 from twlocal.exam.key import parse_key
-from twlocal.exam.ledger import ATTEMPTS, Ledger
+from twlocal.exam.ledger import ATTEMPTS, Ledger, distinct
 from twlocal.exam.listing import discover
 from twlocal.exam.model import Paper, Rejection
 from twlocal.exam.paper import parse_paper
@@ -371,7 +371,7 @@ def test_another_parser_reads_everything_again(corpus, tmp_path, monkeypatch):
         assert {step.what: step.total for step in steps} == {"files": 3, "questions": 3, "keys": 4, "papers": 3}
 
 
-def test_a_document_that_many_papers_share_is_read_once(draw, tmp_path):
+def test_a_document_that_many_papers_share_is_read_once(twlocal, draw, tmp_path):
     folder = draw("one", [("甲為何？", FOUR, "A")])
     for kind in "QA":
         (folder / f"two__{kind}.pdf").write_bytes((folder / f"one__{kind}.pdf").read_bytes())
@@ -380,7 +380,27 @@ def test_a_document_that_many_papers_share_is_read_once(draw, tmp_path):
         parsing.parse(ledger, discover(folder), watch=steps.append)
         assert {step.what: step.total for step in steps} == {"files": 2, "questions": 1, "keys": 1, "papers": 2}
         assert [(row.name, row.state) for row in ledger.papers()] == [("one", "paired"), ("two", "paired")]
-        assert len(list(ledger.candidates())) == 2
+        assert [(row.name, row.state, row.reasons) for row in distinct(ledger.papers())] == [
+            ("one", "paired", ()),
+            ("two", "rejected", (Rejection("same_document", "as one"),)),
+        ]
+    twlocal("exam", "build", "bench", "--db", "a.db")
+    with (tmp_path / "bench" / "accounting" / "papers.csv").open(encoding="utf-8", newline="") as file:
+        assert [(row["paper"], row["reason"]) for row in csv.DictReader(file)] == [
+            ("one", ""),
+            ("two", "same_document"),
+        ]
+    audited = json.loads(twlocal("exam", "audit", "--db", "a.db", "--json").stdout)
+    assert (audited["rows"], audited["duplicate_groups"]) == (1, 0), "a document does not agree with itself"
+
+
+def test_of_papers_with_one_document_the_corrected_one_stays(draw, tmp_path):
+    folder = draw("b", [("甲為何？", FOUR, "A")], correction={1: "答Ｄ給分"})
+    for kind in "QA":
+        (folder / f"a__{kind}.pdf").write_bytes((folder / f"b__{kind}.pdf").read_bytes())
+    with Ledger.opened(tmp_path / "a.db", create=True) as ledger:
+        parsing.parse(ledger, discover(folder))
+        assert [(row.name, row.state) for row in distinct(ledger.papers())] == [("a", "rejected"), ("b", "paired")]
 
 
 def test_a_correction_that_arrives_later_changes_the_answers(draw, tmp_path):
