@@ -15,5 +15,18 @@
     pair      paper + key + correction → keyed items
     limits    the same in a child process, under a time and a memory limit
 
+and from there to a benchmark (sections 3.1 to 3.4), stage by stage, each accounted for in one database:
+
+    listing      which papers there are: a manifest, or file names
+    ledger, rows      the build's database, and how papers and keys are kept in it
+    parsing      `exam parse`: documents → papers with their official answers; goes on where it stopped
+    version      which parser and which rules made what is there
+    subjects, titles  paper titles → subjects; `exam subjects`
+    filters      the rules that keep an item out, and those that withdraw a published one
+    decide       the fate of every raw item: filtered, folded, published, withdrawn
+    accounting   fates → the accounting table
+    publish, card     `exam build`: data, withdrawal list, accounting, card, manifest; and `exam check`
+    printings    what `exam audit` compares
+
 Importing this package imports no PDF library; opening a document does (`pip install "twlocal[exam]"`).
 """
