@@ -62,7 +62,8 @@ def prompt(model: str | None, **options: Any) -> None:
     """What the system prompt does to the score of MODEL, and in which alphabet the unread answers are.
 
     MODEL is asked the same questions under each protocol, as ordinary runs: stored, and going on where they stopped.
-    Stored runs are read with --run RUN --run RUN. Runs of several models also give the change of ranks.
+    Stored runs are read with --run RUN --run RUN, each model's last one being the reference. Runs of several models
+    also give the change of ranks.
     """
     from twlocal import apparatus
     from twlocal.bundle.stored import opened

@@ -181,12 +181,12 @@ def _moved(run: Extracted) -> Table:
 
 
 def _again(run: Extracted, other: Extracted, own: Difference) -> str:
+    span, changed = interval(own.interval.low, own.interval.high, signed=True), own.churn
     return (
         f"Asked again as the pattern strategy asks, without a system prompt ({other.run}), and read by its patterns: "
         f"{percent(own.second)} right against {percent(own.first)} of {run.run} under box, "
-        f"{points(own.difference)} points (95% interval {interval(own.interval.low, own.interval.high, signed=True)}, p = {p_value(own.p)}); "
-        f"{own.churn.gained:,} gained, {own.churn.lost:,} lost, {other.outside[PATTERN]:,} letters read that are no "
-        "option."
+        f"{points(own.difference)} points (95% interval {span}, p = {p_value(own.p)}); {changed.gained:,} gained, "
+        f"{changed.lost:,} lost, {other.outside[PATTERN]:,} letters read that are no option."
     )
 
 

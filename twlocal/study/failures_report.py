@@ -25,14 +25,14 @@ from twlocal.study.report import Report, Table, interval, p_value, points
 
 _HOW = {"minguo_prefixed": "with 民國", "minguo_bare": "bare year", "minguo_sum": "as a sum"}
 _SAID = {
-    "minguo_prefixed": "a year with 民國, converted wrongly",
-    "minguo_bare": "a bare year, converted wrongly",
-    "minguo_sum": "a sum with 1911 that is wrong",
-    "corrupted_name": "a station's name with a wrong character",
-    "romanised_name": "a name in Latin letters only",
-    "broken_character": "a broken character",
-    "foreign_character": "a character outside Big5, not simplified",
-    "simplified_character": "a simplified character",
+    "minguo_prefixed": "民國 year, wrong",
+    "minguo_bare": "bare year, wrong",
+    "minguo_sum": "sum with 1911, wrong",
+    "corrupted_name": "name, a glyph wrong",
+    "romanised_name": "name in Latin only",
+    "broken_character": "broken character",
+    "foreign_character": "outside Big5",
+    "simplified_character": "simplified",
 }
 _NO_PROBE = (
     "none of these runs asked the probe set, so only what is wrong by itself is seen: twlocal study failures "
@@ -120,7 +120,7 @@ def _detected(one: Failures) -> list[str | Table]:
         count = found.responses[name]
         examples = ", ".join(found.examples.get(name, ()))
         rows.append([said, "loud" if LOUD[name] else "silent", f"{count:,}", _share(count, found.n), examples])
-    header = ["in the text of responses", "error", "n", "95% interval", "such as"]
+    header = ["in responses", "error", "n", "95% interval", "such as"]
     parts: list[str | Table] = [Table(f"{one.run}, all {found.n:,} responses:", header, rows, "llrrl")]
     stated = [
         f"{_HOW[how]} {sum(count for (kind, _), count in found.equations.items() if kind == how):,}, of these wrong "
