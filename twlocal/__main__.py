@@ -60,7 +60,13 @@ def _explained(error: Exception) -> str:
 
 
 def _tell(message: str) -> None:
-    sys.stderr.write(f"twlocal: {message}\n")
+    from twlocal.report.table import visible
+
+    try:
+        sys.stderr.write(f"twlocal: {visible(message)}\n")
+        sys.stderr.flush()
+    except OSError:  # nobody can be told; the exit code still says it
+        _discard(sys.stderr)
 
 
 def _run(words: list[str]) -> int:
@@ -73,16 +79,29 @@ def _run(words: list[str]) -> int:
     except click.exceptions.Abort:  # what click makes of a KeyboardInterrupt
         raise KeyboardInterrupt from None
     except click.ClickException as error:
-        error.show()
+        try:
+            error.show()
+        except OSError:
+            _discard(sys.stderr)
         return error.exit_code
     return result if isinstance(result, int) else 0
 
 
 def _open_streams() -> None:
-    """Give what was started without a stream (`>&-`, a service) one that swallows everything, as /dev/null does."""
-    for name in ("stdout", "stderr"):
+    """Give what was started without a stream (`>&-`, a service) one that swallows everything, as /dev/null does.
+
+    The descriptors too: a file or pipe that got the number of a standard stream would be written over by an engine.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(
+                os.open(os.devnull, os.O_RDWR), True
+            )  # it takes the lowest number that is free: this one
         if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
+            mode = "w" if number else "r"
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - for good
 
 
 def _speak_utf8() -> None:

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -74,7 +74,11 @@ def program() -> str:
 
 def note(message: str) -> None:
     """A line to the person, on standard error, where progress goes."""
-    click.echo(message, err=True)
+    from twlocal.report.table import visible
+
+    # Nobody may be there to hear it (`2>&1 | head`, a terminal that was closed): no reason to stop the work.
+    with suppress(OSError):
+        click.echo(visible(message), err=True)
 
 
 def language(given: str | None) -> str:

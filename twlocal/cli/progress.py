@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Never, TextIO
+from contextlib import suppress
+from typing import TYPE_CHECKING, Never, TextIO, cast
 
 from twlocal.cli.common import columns
+from twlocal.report.table import visible
 from twlocal.score import Running
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ class Progress:
         self._show(len(records))
 
     def note(self, message: str) -> None:
-        self._stream.write(message + "\n")
+        self._stream.write(visible(message) + "\n")
         self._stream.flush()
 
     def close(self) -> None:
@@ -100,7 +102,7 @@ class Bar(Progress):
         if self._bar is None:
             super().note(message)
         else:
-            self._bar.write(message, file=self._stream)
+            self._bar.write(visible(message), file=self._stream)
 
     def close(self) -> None:
         if self._bar is not None:
@@ -141,10 +143,30 @@ class Silent(Progress):
 
 
 def watcher(stream: TextIO, reader: str, *, quiet: bool) -> Progress:
-    """The kind of progress that fits the stream it is written to."""
+    """The kind of progress that fits the stream it is written to. Losing that stream does not stop the work."""
+    patient = cast("TextIO", _Patient(stream))
     if quiet:
-        return Silent(stream, reader)
-    return Bar(stream, reader) if stream.isatty() else Lines(stream, reader)
+        return Silent(patient, reader)
+    return Bar(patient, reader) if stream.isatty() else Lines(patient, reader)
+
+
+class _Patient:
+    """A stream whose reader may go away (`2>&1 | head`, a closed terminal): what it cannot say it leaves out."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
 
 
 def _duration(seconds: float) -> str:

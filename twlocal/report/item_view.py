@@ -12,7 +12,7 @@ from twlocal.judge import judge, right
 from twlocal.protocol import Example, Protocol
 from twlocal.record import Record
 from twlocal.report.item_words import why, words
-from twlocal.report.table import minute, pad
+from twlocal.report.table import minute, pad, visible
 from twlocal.runs import RunRow, Runs
 
 
@@ -121,7 +121,7 @@ def render(view: Mapping[str, Any], *, whole_prompt: bool = False, lang: str = "
     for failed in view["failures"]:
         told = {"kind": failed["kind"], "when": minute(failed["at"]), "error": failed["error"]}
         lines.append(said["no_answer"].format(**told))
-    return "\n".join(lines) + "\n"
+    return visible("\n".join(lines)) + "\n"
 
 
 def _answer_lines(

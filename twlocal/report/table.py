@@ -18,6 +18,10 @@ GAP = 2  # columns between cells
 ELLIPSIS = "..."
 _CJK = r"\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef"
 _TOKENS = re.compile(rf"\s+|[（「『《]*(?:[{_CJK}]|[^\s{_CJK}]+)[，。、；：！？）」』》]*")
+# Control characters but tabs and line ends, marks of direction, lone surrogates.
+_OBEYED = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)"
+)
 # What a console without them may show instead, before anything is escaped.
 _PLAIN = str.maketrans("–—·─│「」“”’（）", '----|""""\'()') | str.maketrans(
     {"…": "...", "→": "->", "×": "x", "≥": ">=", "≤": "<=", "，": ", ", "、": ", ", "：": ": ", "；": "; ", "。": ". "}
@@ -46,6 +50,20 @@ def _encodable(char: str, encoding: str) -> str:
     except UnicodeEncodeError:
         return char.translate(_PLAIN).encode(encoding, "backslashreplace").decode(encoding)
     return char
+
+
+def visible(text: str) -> str:
+    """The text with what a terminal would obey instead of show (escape sequences, other control characters, marks that
+    turn the direction of writing around, lone surrogates) written as escapes; line ends and tabs stay.
+
+    For whatever a model, a server or a file has said.
+    """
+    return _OBEYED.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def one_line(text: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twlocal.report.table import clip, columns, one_line, pad, safe, table, wrap
+from twlocal.report.table import clip, columns, one_line, pad, safe, table, visible, wrap
 
 
 def width(line: str) -> int:
@@ -151,3 +151,18 @@ def test_consoles_that_cannot_print_everything(encoding: str, shown: str) -> Non
 def test_whatever_is_made_safe_can_be_printed(text: str, encoding: str) -> None:
     safe(text, encoding).encode(encoding)
     safe(text + "\ud800", encoding).encode(encoding)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31m紅\x1b[0m", "\\x1b[31m紅\\x1b[0m"),
+        ("\x9b2J\x7f\x00", "\\x9b2J\\x7f\\x00"),
+        ("一\r二\r\n三\t四\n", "一\\x0d二\r\n三\t四\n"),
+        ("\u202eabc\u2066\u200f", "\\u202eabc\\u2066\\u200f"),
+        ("半\ud800", "半\\ud800"),
+        ("家\u200d族 \u3000①😀", "家\u200d族 \u3000①😀"),
+    ],
+)
+def test_what_a_terminal_would_obey_is_written_out(text: str, shown: str) -> None:
+    assert visible(text) == shown
