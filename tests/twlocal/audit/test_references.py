@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from twlocal.audit import references
@@ -21,6 +23,9 @@ FIRES = {
         "心電圖如圖所示，診斷為何？",
         "此圖為何種病毒？",
         "依圖示，下圖示之標誌為何？",
+        "某電路（見圖），電流為何？",
+        "由圖可知，何者正確？",
+        "依圖回答：A點之座標為何？",
     ],
     "figure_implied": [
         "圖中標示星號（*）之肌肉是：",
@@ -31,6 +36,8 @@ FIRES = {
         "下顎骨X光影像中，於拔牙區出現透過區。此影像最可能為：",
         "箭頭所指的是：",
         "下列照片中的植物為何？",
+        "圖為某病人之胸部X光，何者正確？",
+        "圖上A點之電位為何？",
     ],
     "table": ["研究結果如下表，則假陽性率為何？", "下表為某公司之資產負債表", "依下表，均衡價格為何？", "由表一可知"],
     "attachment": ["契約如附件，何者正確？"],
@@ -77,6 +84,9 @@ SILENT = {
         "發明專利申請書之附圖書",
         "牆上圖案之著作權歸屬何人？",
         "如圖騰崇拜之信仰",
+        "長官之意見圖利特定廠商",
+        "甲依圖利罪被起訴",
+        "常見圖解法之步驟",
     ],
     "figure_implied": [
         "於三視圖中可得何者？",
@@ -87,7 +97,11 @@ SILENT = {
         "圓形紅燈與箭頭綠燈同亮時，應如何行駛？",
         "攝影師之照片著作權歸屬？",
         "例如照片之典藏",
+        "這張專輯由何人製作？",
+        "**處理流程**包括何者？",
         "地圖中之等高線代表何者？",
+        "地圖上之比例尺為何？",
+        "圖上作業法用於何處？",
     ],
     "table": [
         "下列何者以下表示？",
@@ -140,3 +154,16 @@ def test_a_text_without_a_figure_never_fires(shared):
     ] == []
     assert sum(references.figure_implied(item.question) is not None for item in items) <= 4
     assert sum(references.continuation(item.question) is not None for item in items) == 3
+
+
+def test_prose_that_points_at_nothing_never_fires(shared):
+    """Sentences of Taiwan.md: 圖 and 表 in plenty, none of them a figure or a table of the sentence."""
+    folder = shared / "data" / "taiwan_md" / "knowledge"
+    if not folder.is_dir():
+        pytest.skip("needs ../shared/data/taiwan_md")
+    texts = [path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.md"))]
+    sentences = [s for text in texts for s in re.split(r"[。！？\n]", text) if 4 < len(s) < 200]
+    assert len(sentences) > 10_000 and sum("圖" in s for s in sentences) > 100
+    for rule in (references.figure, references.table, references.attachment, references.continuation):
+        assert [s for s in sentences if rule(s)] == []
+    assert sum(references.figure_implied(s) is not None for s in sentences) <= 3
