@@ -10,6 +10,8 @@ from itertools import permutations
 from twlocal.audit.fingerprint import fold, of_item
 from twlocal.item import Item
 
+_TELLING = 10  # characters: shorter stems (下列敘述何者正確) are everybody's
+
 
 @dataclass(frozen=True)
 class Overlap:
@@ -25,36 +27,49 @@ class Overlap:
     stems: int
 
 
-def overlap(items: Sequence[Item], others: Iterable[Item]) -> Overlap:
+class _Index:
+    """Items with what they are compared by, made once."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self.items = list(items)
+        self.marks = [of_item(item) for item in self.items]
+        self.stems = [fold(item.question) for item in self.items]
+        self.by_mark = dict(zip(reversed(self.marks), reversed(self.items), strict=True))  # the first of each
+        self.hashes = {item.content_hash for item in self.items}
+        self.all_stems = set(self.stems)
+
+
+def overlap(items: Iterable[Item], others: Iterable[Item]) -> Overlap:
     """What of `items` is in `others`."""
-    theirs: dict[str, Item] = {}
-    hashes: set[str] = set()
-    stems: set[str] = set()
-    for other in others:
-        theirs.setdefault(of_item(other), other)
-        hashes.add(other.content_hash)
-        stems.add(fold(other.question))
+    return _overlap(_Index(items), _Index(others))
+
+
+def _overlap(ours: _Index, theirs: _Index) -> Overlap:
     same: list[tuple[Item, Item]] = []
     verbatim = alike = 0
-    for item in items:
-        twin = theirs.get(of_item(item))
+    for item, mark, stem in zip(ours.items, ours.marks, ours.stems, strict=True):
+        twin = theirs.by_mark.get(mark)
         if twin is not None:
             same.append((item, twin))
-            verbatim += item.content_hash in hashes
-        elif len(stem := fold(item.question)) >= 10 and stem in stems:
-            # Shorter ones (下列敘述何者正確) are everybody's.
+            verbatim += item.content_hash in theirs.hashes
+        elif len(stem) >= _TELLING and stem in theirs.all_stems:
             alike += 1
-    return Overlap(len(items), tuple(same), verbatim, alike)
+    return Overlap(len(ours.items), tuple(same), verbatim, alike)
 
 
 def between_splits(splits: Mapping[str, Sequence[Item]]) -> dict[tuple[str, str], Overlap]:
     """For each ordered pair of splits (a, b) that share a row: what of `a` is in `b`."""
-    found = {(a, b): overlap(splits[a], splits[b]) for a, b in permutations(splits, 2)}
+    if len(splits) < 2:
+        return {}
+    indexed = {name: _Index(items) for name, items in splits.items()}
+    found = {(a, b): _overlap(indexed[a], indexed[b]) for a, b in permutations(splits, 2)}
     return {pair: shared for pair, shared in found.items() if shared.same}
 
 
 def groups_across(splits: Mapping[str, Sequence[Item]]) -> int:
     """How many duplicate groups have members in more than one split."""
+    if len(splits) < 2:
+        return 0
     places: defaultdict[str, set[str]] = defaultdict(set)
     for name, items in splits.items():
         for item in items:
