@@ -177,7 +177,7 @@ class Mlx:
 
     def close(self) -> None:
         """Give the memory back; safe to call twice."""
-        self._prefixes.clear()
+        self._prefixes.close()
         self._model.network = None
         self._library.core.clear_cache()
 

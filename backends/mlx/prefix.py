@@ -20,7 +20,6 @@ class Prefixes:
         self._library, self._network = library, network
         self._kept: OrderedDict[tuple[int, ...], list[Any]] = OrderedDict()
         self.tokens = 0  # of the prefix used last
-        self.computed = 0  # how many were computed, for whom it may concern
 
     def cache(self, prefix: Sequence[int]) -> list[Any] | None:
         """The state after `prefix`; None for none. It must not be changed."""
@@ -37,12 +36,16 @@ class Prefixes:
             self._network(core.array([list(prefix[start : start + STEP])]), cache=cache)
             core.eval([layer.state for layer in cache])
         core.clear_cache()
-        self.computed += 1
         while len(self._kept) >= _KEPT:
             self._kept.popitem(last=False)
         self._kept[name] = cache
         return cache
 
     def clear(self) -> None:
-        """Give the memory back."""
+        """Forget what was computed."""
         self._kept.clear()
+
+    def close(self) -> None:
+        """Let go of the model as well."""
+        self.clear()
+        self._network = None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -113,6 +115,17 @@ def test_closing_the_iterator_stops_at_once_and_the_backend_goes_on(load: Any, f
     running.close()
     assert (batch.steps, batch.active, batch.closed) == (steps, {}, True)
     assert [c.key for c in backend.generate([ask("later", "q")])] == ["later"]
+
+
+def test_closing_gives_the_weights_back(load: Any, fake: Any) -> None:
+    backend = load()
+    list(backend.generate([ask("k", "q")]))
+    network = weakref.ref(backend._model.network)
+    backend.close()
+    backend.close()
+    batches(fake).clear()
+    gc.collect()
+    assert network() is None
 
 
 def test_a_budget_is_kept_to_the_token(load: Any) -> None:
