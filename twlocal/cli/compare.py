@@ -48,7 +48,7 @@ def compare(
     from twlocal.bundle.stored import opened
     from twlocal.cli.study_output import show
     from twlocal.study import compared
-    from twlocal.study.load import Source, run_command, study_command
+    from twlocal.study.load import Source, run_command, study_command, unless_default
 
     floor_of(key_noise, set())  # a wrong call is told before thousands of responses are read
     with opened(database, create=False, warn=note) as (runs, stored):
@@ -61,7 +61,7 @@ def compare(
     words = ["compare", one.name, other.name, *(["--intersect"] if intersect else [])]
     words += ["--reader", reader] if reader else []
     words += ["--key-noise", key_noise] if key_noise else []
-    words += ["--seed", str(seed)] if seed else []
+    words += unless_default(seed=(seed, 0), resamples=(resamples, 9999))
     show(
         compared.report(
             found,

@@ -107,7 +107,7 @@ def prompt(model: str | None, **options: Any) -> None:
                 )
     if not pairs:
         raise UsageError("these runs are all of different models", hint="give two runs of one model, under two prompts")
-    commands = [*map(run_command, chosen), study_command("study", "prompt", *_named(chosen))]
+    commands = [*map(run_command, chosen), study_command("study", "prompt", *_named(chosen), *_seed(options))]
     held = "the model, the questions, the decoding and the engine, but where a warning says otherwise"
     show(prompt.report(asked, pairs, held=held, commands=commands, warnings=warnings), as_json=options["as_json"])
 
@@ -148,7 +148,7 @@ def budget(model: str | None, **options: Any) -> None:
     except ValueError as error:
         raise UsageError(str(error)) from error
     caps = [word for cap in options["cap"] for word in ("--cap", str(cap))]
-    commands = [*map(run_command, chosen), study_command("study", "budget", *_named(chosen), *caps)]
+    commands = [*map(run_command, chosen), study_command("study", "budget", *_named(chosen), *caps, *_seed(options))]
     held = "the model, the questions, the prompt and the reader, but where a warning says otherwise"
     show(
         budget.report(found, pairs, shorts, held=held, commands=commands, warnings=warnings),
@@ -209,6 +209,12 @@ def _chosen(source: Source, options: dict[str, Any], least: int = 2) -> list[Run
 
 def _named(runs: Sequence[RunRow]) -> list[str]:
     return [word for run in runs for word in ("--run", run.name)]
+
+
+def _seed(options: dict[str, Any]) -> list[str]:
+    from twlocal.study.load import unless_default
+
+    return unless_default(seed=(options["seed"], 0))
 
 
 def _wish(model: str, options: dict[str, Any]) -> Wish:

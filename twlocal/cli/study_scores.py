@@ -66,7 +66,7 @@ def axes(
     formosa_lenient, family. Without it, every complete run and imported result in the database is taken.
     """
     from twlocal.study import axes, scores
-    from twlocal.study.load import study_command
+    from twlocal.study.load import study_command, unless_default
 
     if first == second:
         raise UsageError("--first and --second name the same axis")
@@ -89,6 +89,7 @@ def axes(
     warnings = [] if len(found) == 2 else ["no lenient scores are given, so format and knowledge are not told apart."]
     words = ["study", "axes", *([str(table)] if table else []), "--first", first, "--second", second]
     words += [word for name in tuned for word in ("--tuned", name)]
+    words += unless_default(top=(top, 20), above=(above, 80.0), seed=(seed, 0))
     source = str(table) if table else "the database"
     command = study_command(*words)
     show(axes.report(found, first, second, source, commands=[command], warnings=warnings), as_json=as_json)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from twlocal.study.sampling import Stratum
 
 seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Of whatever is drawn at random.")
+_WANTED = (1.0, 0.5)  # points
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -37,7 +38,7 @@ def extraction(names: tuple[str, ...], regenerate: bool, quiet: bool, seed: int,
     from twlocal.bundle.stored import opened
     from twlocal.readers import READERS
     from twlocal.study import extraction
-    from twlocal.study.load import Source, run_command, same_questions, study_command
+    from twlocal.study.load import Source, run_command, same_questions, study_command, unless_default
 
     usable, absent = _usable(READERS)
     if regenerate and extraction.PATTERN in absent:
@@ -55,6 +56,7 @@ def extraction(names: tuple[str, ...], regenerate: bool, quiet: bool, seed: int,
         if not one.n:
             raise UsageError(f"{one.run} has no response yet", hint=f"twlocal resume {one.run}")
     words = ["study", "extraction", *(run.name for run in chosen), *(["--regenerate"] if regenerate else [])]
+    words += unless_default(seed=(seed, 0))
     commands = [*map(run_command, chosen), study_command(*words)]
     same = same_questions(chosen)
     show(
@@ -112,7 +114,7 @@ def distinct(runs: Sequence[RunRow]) -> None:
     "wanted",
     type=click.FloatRange(0, 100, min_open=True),
     multiple=True,
-    default=(1.0, 0.5),
+    default=_WANTED,
     show_default=True,
     metavar="POINTS",
     help="Say how large k must be for this 95% half-width; may be given several times.",
@@ -125,7 +127,7 @@ def sample(name: str | None, table: Path | None, as_json: bool, database: Path, 
     """What a stratified sample does to the score of a full RUN: composition, chance, and how large k must be."""
     from twlocal.bundle.stored import opened
     from twlocal.study import sampling, sampling_report
-    from twlocal.study.load import Source, run_command, study_command
+    from twlocal.study.load import Source, run_command, study_command, unless_default
 
     if (name is None) == (table is None):
         raise UsageError("name a stored RUN, or give --table FILE", hint="twlocal runs lists the runs")
@@ -148,6 +150,8 @@ def sample(name: str | None, table: Path | None, as_json: bool, database: Path, 
     drawn = sampling.composition(strata, k) if drawn is None else drawn
     words = ["study", "sample", *([name] if name else ["--table", str(table)])]
     words += ["--k", str(k)] if by_k else ["--like", like] if like else []
+    words += [word for error in options["wanted"] if options["wanted"] != _WANTED for word in ("--error", f"{error:g}")]
+    words += unless_default(draws=(options["draws"], 10_000), seed=(options["seed"], 0))
     asked = sampling_report.Asked(
         k if by_k else None, drawn, [error / 100 for error in options["wanted"]], options["seed"], options["draws"]
     )
@@ -267,7 +271,7 @@ def failures(names: tuple[str, ...], write_probe: str | None, seed: int, as_json
     """
     from twlocal.bundle.stored import opened
     from twlocal.study import failures, failures_report, probe
-    from twlocal.study.load import Source, run_command, study_command
+    from twlocal.study.load import Source, run_command, study_command, unless_default
 
     if write_probe is not None:
         if names:
@@ -286,7 +290,8 @@ def failures(names: tuple[str, ...], write_probe: str | None, seed: int, as_json
             raise UsageError(f"{one.run} has no response yet", hint=f"twlocal resume {one.run}")
     asked_probe = any(one.probed.n for one in found)
     first = [study_command("study", "failures", "--write-probe", "probe.csv")] if asked_probe else []
-    commands = [*first, *map(run_command, chosen), study_command("study", "failures", *(run.name for run in chosen))]
+    words = ["study", "failures", *(run.name for run in chosen), *unless_default(seed=(seed, 0))]
+    commands = [*first, *map(run_command, chosen), study_command(*words)]
     show(failures_report.report(found, commands=commands, seed=seed), as_json=as_json)
 
 

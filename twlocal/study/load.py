@@ -130,6 +130,16 @@ def study_command(*words: str) -> str:
     return shlex.join(["twlocal", *words])
 
 
+def unless_default(**options: tuple[object, object]) -> list[str]:
+    """The words of options that differ from their defaults: `seed=(given, default)` gives `--seed GIVEN`."""
+    return [
+        word
+        for name, (given, default) in options.items()
+        if given != default
+        for word in (f"--{name.replace('_', '-')}", str(given))
+    ]
+
+
 def same_questions(runs: Sequence[RunRow]) -> bool:
     """Whether runs were planned over the same rows."""
     return len({run.manifest["identity"]["sample"] for run in runs}) <= 1
