@@ -21,6 +21,7 @@ def main() -> None:
     from twlocal.errors import TwlocalError
 
     try:
+        _readable(words)
         code = _run(words)
     except BrokenPipeError:
         # The reader of our output has gone (`| head`). Python would complain once more while flushing at exit.
@@ -44,6 +45,19 @@ def main() -> None:
                 _tell(_explained(error))
             code = code or 1
     sys.exit(code)
+
+
+def _readable(words: list[str]) -> None:
+    """Refuse words that are no text: they could be neither stored nor told again."""
+    from twlocal.errors import UsageError
+
+    for word in words:
+        try:
+            word.encode("utf-8")
+        except UnicodeEncodeError:
+            raise UsageError(
+                f"{word} is not text in this system's encoding", hint="rename the file, or set LC_ALL=C.UTF-8"
+            ) from None
 
 
 def _explained(error: Exception) -> str:

@@ -158,6 +158,7 @@ def last_unfinished(runs: Runs, name: str | None) -> RunRow:
         return runs.get(name)
     unfinished = runs.unfinished()
     if not unfinished:
+        runs.get()  # says so where there is no run at all
         raise UsageError(
             "every run in the database is complete", hint="twlocal runs lists them; twlocal run starts one"
         )

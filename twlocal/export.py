@@ -18,6 +18,7 @@ from twlocal.item import LABELS, source_letter
 from twlocal.judge import Judged, judge
 from twlocal.record import Record
 from twlocal.runs import RunRow, Runs
+from twlocal.whole import whole
 
 FORMATS = ("jsonl", "csv", "parquet")
 _PARQUET_ROWS = 4096
@@ -85,13 +86,8 @@ def _source(letter: str | None, order: str) -> str | None:
 def write(found: Iterator[dict[str, Any]], form: str, target: TextIO | Path) -> int:
     """Write rows in the given format; returns how many. A path is written whole or not at all."""
     if isinstance(target, Path):
-        part = target.with_name(target.name + ".part")
-        try:
-            count = _write_file(found, form, part)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
-        return count
+        with whole(target) as part:
+            return _write_file(found, form, part)
     if form == "parquet":
         raise UsageError("Parquet is not text: it needs a file", hint="-o FILE.parquet")
     return _write_text(found, form, target)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 from twlocal.backend import Decoding, Message
@@ -127,6 +129,8 @@ def load(name: str) -> Protocol:
             return parse(path.stem, path.read_text(encoding="utf-8"), folder=path.parent)
         except OSError as error:
             raise ProtocolError(f"cannot read the protocol file {name}: {error.strerror}") from error
+        except UnicodeError as error:
+            raise ProtocolError(f"the protocol file {name} is not UTF-8 text") from error
     if name not in names():
         raise ProtocolError(f"there is no protocol named {name!r}", hint=f"bundled ones: {', '.join(names())}")
     return parse(name, files("twlocal.prompts").joinpath(f"{name}.toml").read_text(encoding="utf-8"))
@@ -144,6 +148,7 @@ def parse(name: str, text: str, *, folder: Path | None = None) -> Protocol:
     unknown = sorted(set(data) - _KEYS)
     if unknown:
         raise ProtocolError(f"protocol {name}: unknown field {unknown[0]!r}", hint=f"known: {', '.join(sorted(_KEYS))}")
+    _check_kinds(name, data)
     try:
         protocol = Protocol(
             name=name,
@@ -167,13 +172,54 @@ def parse(name: str, text: str, *, folder: Path | None = None) -> Protocol:
     return protocol
 
 
+_EXAMPLE = dict.fromkeys(("question", *LABELS, "reply"), "text")
+_DECODING = {"temperature": "a number", "top_p": "a number", "max_tokens": "a whole number"}
+_KINDS = dict.fromkeys(_KEYS, "text") | {
+    "shuffle": "true or false",
+    "publishable": "true or false",
+    "decoding": "a table",
+    "examples": "a list of tables",
+}
+
+
+def _check_kinds(name: str, data: Mapping[str, Any]) -> None:
+    """Raises ProtocolError at the first value of another kind: `shuffle = "no"` would otherwise be taken for true."""
+    examples = data.get("examples", [])
+    parts = [("", data, _KINDS), ("decoding.", data.get("decoding", {}), _DECODING)]
+    parts += [("examples.", row, _EXAMPLE) for row in examples] if isinstance(examples, list) else []
+    for place, table, kinds in parts:
+        if not isinstance(table, Mapping):
+            raise ProtocolError(f"protocol {name}: {place.rstrip('.')} must be a table")
+        for field, kind in kinds.items():
+            if field in table and not _is(table[field], kind):
+                raise ProtocolError(f"protocol {name}: {place}{field} must be {kind}, not {table[field]!r}")
+
+
+def _is(value: object, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "true or false"
+    match kind:
+        case "text":
+            return isinstance(value, str)
+        case "a whole number":
+            return isinstance(value, int)
+        case "a number":
+            return isinstance(value, int | float) and math.isfinite(value)
+        case "a table":
+            return isinstance(value, Mapping)
+    return kind == "a list of tables" and isinstance(value, list)
+
+
 def _system(name: str, file: str, folder: Path | None) -> str:
     if not file:
         return ""
     places = [*([folder / file] if folder else []), files("twlocal.prompts").joinpath(file)]
     for place in places:
         if place.is_file():
-            return place.read_text(encoding="utf-8")
+            try:
+                return place.read_text(encoding="utf-8")
+            except UnicodeError as error:
+                raise ProtocolError(f"protocol {name}: the system prompt {file!r} is not UTF-8 text") from error
     raise ProtocolError(f"protocol {name}: the system prompt {file!r} is not there")
 
 
@@ -184,6 +230,8 @@ def _example(row: Mapping[str, Any]) -> Example:
 def _check(protocol: Protocol) -> None:
     probe = {"question": "\x00q", **{label: f"\x00{label}" for label in LABELS}}
     try:
+        if any(spec or conversion for _, _, spec, conversion in Formatter().parse(protocol.body)):
+            raise ValueError("no format after a colon or an exclamation mark")
         body = protocol.body.format_map(probe)
     except (KeyError, IndexError, ValueError, AttributeError) as error:
         raise ProtocolError(

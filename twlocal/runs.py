@@ -331,7 +331,7 @@ class Runs:
                  ORDER BY no"""
         with translated(self._path):
             rows = list(self._db.query(sql, [run_id, item, item, item, item, item]))
-            if not rows and item.isascii() and item.isdigit():
+            if not rows and item.isascii() and item.isdigit() and len(item) < 19:  # more than SQLite counts to
                 by_no = "SELECT no, content_hash, subject, item_id, answer FROM run_items WHERE run_id=? AND no=?"
                 rows = list(self._db.query(by_no, [run_id, int(item)]))
         if not rows:

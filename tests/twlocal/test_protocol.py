@@ -133,6 +133,17 @@ def test_a_bundled_protocol_says_what_it_is_in_both_languages(name: str) -> None
         (GOOD + "[decoding]\nmax_tokens = 0\n", "out of range"),
         (GOOD + "[decoding]\nheat = 1\n", "heat"),
         (GOOD + "[[examples]]\nquestion = 'x'\n", "'A'"),
+        (GOOD + "[[examples]]\nquestion = 1\n", "examples.question must be text, not 1"),
+        (GOOD + "examples = [1]\n", "examples must be a table"),
+        (GOOD + "[decoding]\ntemperature = 'hot'\n", "decoding.temperature must be a number, not 'hot'"),
+        (GOOD + "[decoding]\ntemperature = inf\n", "decoding.temperature must be a number"),
+        (GOOD + "[decoding]\nmax_tokens = 1.5\n", "decoding.max_tokens must be a whole number"),
+        (GOOD + "[decoding]\nmax_tokens = true\n", "decoding.max_tokens must be a whole number"),
+        (GOOD + "decoding = 3\n", "decoding must be a table"),
+        (GOOD + "shuffle = 'no'\n", "shuffle must be true or false, not 'no'"),
+        (GOOD + "system = 3\n", "system must be text"),
+        ("body = 3\n", "body must be text"),
+        ('body = "{question:>99999999999} {A} {B} {C} {D}"', "no format after a colon"),
     ],
 )
 def test_a_bad_protocol_is_named_with_its_fault(text: str, says: str) -> None:
@@ -140,6 +151,15 @@ def test_a_bad_protocol_is_named_with_its_fault(text: str, says: str) -> None:
         protocol.parse("mine", text)
     assert "mine" in caught.value.message
     assert says in caught.value.message
+
+
+def test_files_that_are_no_text_are_named(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(ProtocolError, match="is not UTF-8"):
+        protocol.load(str(tmp_path / "mine.toml"))
+    (tmp_path / "mine.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(ProtocolError, match=r"system prompt .* is not UTF-8"):
+        protocol.parse("mine", GOOD + 'system = "mine.txt"\n', folder=tmp_path)
 
 
 def test_an_unknown_protocol_names_the_known_ones(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from twlocal import protocol
 from twlocal.backend import Completion, EngineInfo
 from twlocal.errors import StoreFull, UsageError
+from twlocal.evaluate import last_unfinished
 from twlocal.item import Item
 from twlocal.models import Model
 from twlocal.plan import Plan, Wish, plan_order
@@ -205,3 +206,14 @@ def test_unfinished_runs_come_latest_first(runs: Runs) -> None:
     runs.begin_sitting(old.id, EngineInfo("s", "1"), {}, pid=1, host="h", at="2026-01-03T00:00:00.000000Z")
     assert [row.name for row in runs.unfinished()] == ["old", "new"]
     assert runs.sittings(new.id)[0].seconds == pytest.approx(9, abs=0.01)
+
+
+def test_a_number_beyond_what_the_database_counts_to_names_no_item(runs: Runs) -> None:
+    row = _plan(runs)
+    with pytest.raises(UsageError, match="has no item"):
+        runs.find_row(row.id, "9" * 30)
+
+
+def test_there_is_nothing_to_resume_in_an_empty_database(runs: Runs) -> None:
+    with pytest.raises(UsageError, match="no run yet"):
+        last_unfinished(runs, None)

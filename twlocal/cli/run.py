@@ -35,20 +35,20 @@ engine_options = [
         "[default: TWLOCAL_API_KEY, else OPENAI_API_KEY, else the keyring]",
     ),
     click.option(
-        "--slots", metavar="N", type=click.IntRange(1), help="llama_cpp: answers generated at once; 1 is reproducible."
+        "--slots", metavar="N", type=click.IntRange(1), help="llama_cpp, mlx: answers generated at once; 1 is reproducible."
     ),
     click.option("--threads", metavar="N", type=click.IntRange(1), help="llama_cpp: CPU threads."),
     click.option(
         "--context",
         metavar="N",
         type=click.IntRange(1),
-        help="llama_cpp: tokens of context; the default is what the run needs.",
+        help="llama_cpp, mlx: tokens of context; the default is what the run needs.",
     ),
     click.option("--gpu-layers", metavar="N", type=int, help="llama_cpp: layers on the GPU, -1 for all."),
     click.option(
         "--chat-template",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="llama_cpp: a Jinja file, for a model that brings no chat template.",
+        help="llama_cpp, mlx: a Jinja file, for a model that brings no chat template.",
     ),
     click.option(
         "--set", "more", multiple=True, metavar="NAME=VALUE", help="Any other setting of the backend, as JSON or text."
@@ -95,7 +95,7 @@ def _with_engine_options(command: Any) -> Any:
 @click.option(
     "--repeats",
     metavar="N",
-    type=click.IntRange(1),
+    type=click.IntRange(1, 1000),
     default=1,
     show_default="1",
     help="Ask every question N times, each time with its options in another order.",
@@ -110,7 +110,7 @@ def _with_engine_options(command: Any) -> Any:
 def run(**options: Any) -> int:
     """Ask MODEL the questions of a benchmark, and score the answers.
 
-    MODEL is a .gguf file, a folder that holds one, a Hub id (owner/name), a server (http(s)://host/v1#name), or
+    MODEL is a .gguf file, a folder that holds one or a checkpoint, a Hub id (owner/name), a server (http(s)://host/v1#name), or
     smollm2-135m, the small model of the demo. Every answer is stored the moment it arrives; the same command goes on
     where it stopped.
     """
@@ -199,24 +199,43 @@ def _work(wish: Wish, options: dict[str, Any], *, expected: str | None = None) -
 def _settings(options: dict[str, Any]) -> dict[str, Any]:
     import json
 
+    from twlocal.store import is_storable
+
     names = ("concurrency", "timeout", "api_key_env", "slots", "threads", "context", "gpu_layers")
     settings = {name: options[name] for name in names if options[name] is not None}
     if options["chat_template"] is not None:
-        settings["chat_template"] = options["chat_template"].read_text(encoding="utf-8")
+        settings["chat_template"] = _text(options["chat_template"])
     for pair in options["more"]:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise UsageError(f"--set takes NAME=VALUE, not {pair!r}")
         try:
             settings[name] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             settings[name] = value
+        if not is_storable(json.dumps(settings[name], ensure_ascii=False)):
+            raise UsageError(f"--set {name}: half a character (a lone surrogate) is no text")
     return settings
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        reason = "not UTF-8 text" if isinstance(error, UnicodeError) else error.strerror
+        raise UsageError(f"cannot read {path}: {reason}") from error
 
 
 def _absolute(name: str) -> str:
     """A local path as an absolute one, so that `resume` finds it from another folder; anything else as it is."""
-    path = Path(name).expanduser()
+    from twlocal.store import is_storable
+
+    try:
+        path = Path(name).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"{name}: there is no user of that name", hint="write the path in full") from error
     if "://" not in name and path.exists() and (path.is_absolute() or path.suffix or path.is_dir()):
-        return str(path.absolute())
+        name = str(path.absolute())
+        if not is_storable(name):
+            raise UsageError(f"{name} is not text in this system's encoding", hint="rename that folder")
     return name

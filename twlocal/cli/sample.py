@@ -10,7 +10,7 @@ import click
 
 from twlocal.cli.common import note, out
 from twlocal.cli.dataset_options import dataset_options, load_dataset
-from twlocal.errors import UsageError
+from twlocal.whole import whole
 
 
 @click.command()
@@ -40,7 +40,8 @@ def sample(bench: str, k: int, limit: int | None, target: str | None, **options:
     if target == "-":
         out(text)
     elif target is not None:
-        _write(Path(target), text)
+        with whole(Path(target)) as part:
+            part.write_text(text, encoding="utf-8", newline="\n")
     summary = _summary(written, dataset.items)
     # Standard output belongs to the manifest when it is asked for there.
     (note if target == "-" else out)(summary)
@@ -58,10 +59,3 @@ def _summary(written: dict[str, Any], items: Any) -> str:
     rows.append(["all", f"{written['n']:,}", f"{len(items):,}"])
     lines = table(rows, ["subject", "drawn", "rows"], align="lrr")
     return "\n".join([*(line.rstrip() for line in lines), f"dataset fingerprint {written['dataset']['fingerprint']}"])
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
