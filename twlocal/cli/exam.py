@@ -16,22 +16,13 @@ import click
 from twlocal.cli.audit import against_option, finish, read_verdicts, verdicts_option
 from twlocal.cli.common import json_option, note, out
 from twlocal.cli.dataset_options import dataset_options, load_dataset
+from twlocal.cli.exam_fetch import fetch
+from twlocal.cli.exam_options import build_db, opened_ledger, text_of
 from twlocal.errors import UsageError
 
 if TYPE_CHECKING:
     from twlocal.exam.ledger import Ledger
     from twlocal.exam.parsing import Step
-
-build_db = click.option(
-    "--db",
-    "database",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default="exam.db",
-    show_default=True,
-    envvar="TWLOCAL_EXAM_DB",
-    show_envvar=True,
-    help="The build's database: the accounting of every stage.",
-)
 
 
 @click.group()
@@ -39,6 +30,7 @@ def exam() -> None:
     """Build tw-exam-bench from the Ministry of Examination's papers.
 
     \b
+    twlocal exam fetch PAGE -o papers/   download what a search page lists
     twlocal exam parse papers/        read question papers, keys and corrections
     twlocal exam subjects             see what the titles lead to
     twlocal exam build bench/         filter, fold, publish
@@ -46,6 +38,9 @@ def exam() -> None:
 
     Each stage goes on where it stopped.
     """
+
+
+exam.add_command(fetch)
 
 
 @exam.command()
@@ -83,7 +78,7 @@ def parse(
 
     pdfium()  # says which extra is missing before anything is written
     listed = discover(folder, manifest)
-    with _ledger(database, create=True) as ledger, _watcher() as watch:
+    with opened_ledger(database, create=True) as ledger, _watcher() as watch:
         limits = Limits(seconds, megabytes)
         parsing.parse(ledger, listed, jobs=jobs or _cores(), limits=limits, watch=watch)
         told = _parsed(ledger)
@@ -133,9 +128,9 @@ def subjects(titles: Path | None, keyed: bool, listing: bool, database: Path, as
     from twlocal.exam.subjects import Rules
 
     if titles is not None:
-        counts = stage.read_titles(_text(titles), str(titles))
+        counts = stage.read_titles(text_of(titles), str(titles))
     else:
-        with _ledger(database, create=False) as ledger:
+        with opened_ledger(database, create=False) as ledger:
             counts = stage.counted(paper.subject_title for paper in ledger.papers() if paper.state == "paired")
     found = stage.coverage(counts, Rules.load(), keyed=keyed or titles is None)
     if as_json:
@@ -201,7 +196,7 @@ def build(target: Path, disjoint_from: tuple[str, ...], database: Path, as_json:
         others.append(publish.Other(shown, other.revision, other.fingerprint, len(other.items)))
         for item in other.items:
             elsewhere.setdefault(of_item(item), shown)
-    with _ledger(database, create=False) as ledger:
+    with opened_ledger(database, create=False) as ledger:
         if left := ledger.unread(version.parser()):
             raise UsageError(f"{left:,} documents or papers are not read yet", hint="twlocal exam parse DIR goes on")
         papers = distinct(ledger.papers())
@@ -252,7 +247,7 @@ def audit(against: tuple[str, ...], table: Path | None, database: Path, as_json:
     from twlocal.audit.report import audit as made
     from twlocal.exam.printings import printings
 
-    with _ledger(database, create=False) as ledger:
+    with opened_ledger(database, create=False) as ledger:
         items = printings(ledger.candidates(), ledger.fates())
     if not items:
         raise UsageError("nothing is built in this database yet", hint="twlocal exam build OUT")
@@ -268,7 +263,7 @@ def audit(against: tuple[str, ...], table: Path | None, database: Path, as_json:
 @build_db
 def withdraw(row: str, reason: str, who: str, keep: bool, database: Path) -> None:
     """Withdraw a published row by its id or content hash; the next build lists it in withdrawn.jsonl."""
-    with _ledger(database, create=False) as ledger:
+    with opened_ledger(database, create=False) as ledger:
         fates = ledger.fates()
         found = {
             hashed
@@ -281,25 +276,6 @@ def withdraw(row: str, reason: str, who: str, keep: bool, database: Path) -> Non
         action = "keep" if keep else "withdraw"
         ledger.decide(found.pop(), action, reason.strip(), who.strip(), datetime.now(UTC).isoformat(timespec="seconds"))
     note("noted; twlocal exam build OUT applies it")
-
-
-@contextmanager
-def _ledger(database: Path, *, create: bool) -> Iterator[Ledger]:
-    from twlocal.exam.ledger import Ledger
-
-    if not create and not database.is_file():
-        raise UsageError(
-            f"there is no database at {database}", hint="twlocal exam parse DIR makes one; --db names another"
-        )
-    with Ledger.opened(database, create=create, warn=note) as ledger:
-        yield ledger
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from error
 
 
 def _cores() -> int:

@@ -17,6 +17,7 @@
 
 and from there to a benchmark (sections 3.1 to 3.4), stage by stage, each accounted for in one database:
 
+    catalogue, fetching   `exam fetch`: search pages → documents → files, slowly, each once
     listing      which papers there are: a manifest, or file names
     ledger, rows      the build's database, and how papers and keys are kept in it
     parsing      `exam parse`: documents → papers with their official answers; goes on where it stopped

@@ -121,6 +121,25 @@ class Ledger:
         with translated(self._path):
             return list(self._db.conn.execute(sql, values))
 
+    # -- downloads ----------------------------------------------------------------------------------------------
+
+    def downloads(self) -> dict[str, str]:
+        """Address → sha256 of every document that was fetched."""
+        found = self._all("SELECT url, sha256 FROM exam_downloads WHERE state='done'")
+        return {url: digest for url, digest in found}  # noqa: C416 - dict() takes no tuples of any length
+
+    def store_download(
+        self, url: str, path: str, state: str, reason: str, attempts: int, sha256: str, size: int
+    ) -> None:
+        """Notes what became of one document; `attempts` are added to earlier ones."""
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT INTO exam_downloads VALUES (?,?,?,?,?,?,?) ON CONFLICT(url) DO UPDATE SET path=excluded.path, "
+                "state=excluded.state, reason=excluded.reason, attempts=attempts+excluded.attempts, "
+                "sha256=excluded.sha256, bytes=excluded.bytes",
+                [url, path, state, storable(reason), attempts, sha256, size],
+            )
+
     # -- documents ----------------------------------------------------------------------------------------------
 
     def register(self, papers: Iterable[tuple[Listed, Sequence[Found]]]) -> None:

@@ -47,5 +47,5 @@ def test_a_folder_without_papers(twlocal, tmp_path):
 def test_help_names_the_stages(twlocal):
     done = twlocal("exam", "--help")
     assert done.returncode == 0
-    for stage in ("parse", "subjects", "build", "check", "audit", "withdraw"):
+    for stage in ("fetch", "parse", "subjects", "build", "check", "audit", "withdraw"):
         assert f"\n  {stage} " in done.stdout
