@@ -35,7 +35,7 @@ engine_options = [
         "[default: TWLOCAL_API_KEY, else OPENAI_API_KEY, else the keyring]",
     ),
     click.option(
-        "--slots", metavar="N", type=click.IntRange(1), help="llama_cpp, mlx: answers generated at once; 1 is reproducible."
+        "--slots", metavar="N", type=click.IntRange(1), help="llama_cpp, mlx: answers at once; 1 is reproducible."
     ),
     click.option("--threads", metavar="N", type=click.IntRange(1), help="llama_cpp: CPU threads."),
     click.option(
@@ -110,8 +110,8 @@ def _with_engine_options(command: Any) -> Any:
 def run(**options: Any) -> int:
     """Ask MODEL the questions of a benchmark, and score the answers.
 
-    MODEL is a .gguf file, a folder that holds one or a checkpoint, a Hub id (owner/name), a server (http(s)://host/v1#name), or
-    smollm2-135m, the small model of the demo. Every answer is stored the moment it arrives; the same command goes on
+    MODEL is a .gguf file, a folder (one in it, or a checkpoint for mlx), a Hub id (owner/name), a server
+    (http(s)://host/v1#name), or smollm2-135m, the small model of the demo. Every answer is stored the moment it arrives; the same command goes on
     where it stopped.
     """
     from twlocal.plan import Wish
