@@ -50,6 +50,7 @@ def load(model: str, decoding: Decoding, given: Mapping[str, Any]) -> Backend:
     facts = {
         "device": str(api.core.default_device()),
         "dtype": shown,
+        "blas": library.blas(),
         "trust_remote_code": settings.trust_remote_code,
         "cache_limit": cache,
         "working_set": limit,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from twlocal.backend import missing
@@ -80,6 +81,17 @@ def check(found: dict[str, Any], installed_version: str) -> None:
         absent += [f"{name}({parameter}=…)" for parameter in wanted if parameter not in known]
     if absent:
         raise EngineMissing(f"{PACKAGE} {installed_version} has no {absent[0]}, which is needed here", hint=_UPGRADE)
+
+
+def blas(maps: Path = Path("/proc/self/maps")) -> str:
+    """Whose matrix product is used on a CPU of Linux: "openblas" when it was preloaded, else "reference"; "" elsewhere.
+
+    It says why a run was slow, and low bits depend on it.
+    """
+    try:
+        return "openblas" if "openblas" in maps.read_text(encoding="utf-8", errors="replace") else "reference"
+    except OSError:
+        return ""
 
 
 def installed(package: str = PACKAGE) -> str:

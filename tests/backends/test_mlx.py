@@ -16,6 +16,7 @@ import pytest
 
 from twlocal.backend import CUT, FINISH_LENGTH, FINISH_STOP, TOO_LONG, Decoding, Message, Request
 from twlocal.backends import mlx
+from twlocal.backends.mlx import library
 from twlocal.errors import EngineMissing, ModelError, UsageError
 
 FAKE = Path(__file__).parent / "fake_mlx"
@@ -273,6 +274,16 @@ def test_weights_are_computed_as_shipped_on_metal_and_in_float32_elsewhere(load:
     on_metal = load()
     assert (on_metal._model.network.dtype, on_metal.describe().settings["dtype"]) == ("bfloat16", "bfloat16")
     assert on_metal.describe().settings["working_set"] == 10**10
+
+
+def test_whose_matrix_product_is_used_is_recorded(tmp_path: Path, load: Any) -> None:
+    maps = tmp_path / "maps"
+    assert library.blas(maps) == ""
+    maps.write_text("7f00 /site/mlx_cpu.libs/libblas-bd8a282c.so.3.10.0", encoding="utf-8")
+    assert library.blas(maps) == "reference"
+    maps.write_text("7f00 /usr/lib/openblas-pthread/libopenblasp-r0.3.21.so", encoding="utf-8")
+    assert library.blas(maps) == "openblas"
+    assert load().describe().settings["blas"] == library.blas()
 
 
 @pytest.mark.parametrize(
