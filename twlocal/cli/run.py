@@ -111,8 +111,8 @@ def run(**options: Any) -> int:
     """Ask MODEL the questions of a benchmark, and score the answers.
 
     MODEL is a .gguf file, a folder (one in it, or a checkpoint for mlx), a Hub id (owner/name), a server
-    (http(s)://host/v1#name), or smollm2-135m, the small model of the demo. Every answer is stored the moment it arrives; the same command goes on
-    where it stopped.
+    (http(s)://host/v1#name), or smollm2-135m, the small model of the demo. Every answer is stored the moment it
+    arrives; the same command goes on where it stopped.
     """
     from twlocal.plan import Wish
 
