@@ -14,7 +14,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,18 +76,19 @@ def pip_install(venv: Path, *words: str) -> None:
             raise Unavailable(f"it could not be installed ({' '.join(words)}): {(said or ['no reason given'])[-1]}")
 
 
-def install_checkout(folder: Path) -> str:
-    """Install the checkout this script is in, as users get it, into `folder`/twlocal; returns that Python's path.
+def install_checkout(folder: Path, name: str = "twlocal", more: Sequence[str] = ()) -> str:
+    """Install the checkout this script is in, as users get it, into `folder`/`name`; returns that Python's path.
 
-    A development environment would slow it down: an editable install, and packages that are used where they are found.
+    `more` are requirements to install beside it. A development environment would slow it down: an editable install, and
+    packages that are used where they are found.
     """
-    venv = folder.absolute() / "twlocal"
-    with tempfile.TemporaryDirectory(prefix="bench-http-") as name:  # a build leaves its traces where the source lies
+    venv = folder.absolute() / name
+    with tempfile.TemporaryDirectory(prefix="bench-http-") as source:  # a build leaves its traces where the source lies
         for part in ("twlocal", "backends", "prompts", "db"):
-            shutil.copytree(HERE.parent / part, Path(name) / part)
+            shutil.copytree(HERE.parent / part, Path(source) / part)
         for part in ("pyproject.toml", "README.md", "LICENSE"):
-            shutil.copy(HERE.parent / part, name)
-        pip_install(venv, name)
+            shutil.copy(HERE.parent / part, source)
+        pip_install(venv, source, *more)
     return str(venv / "bin" / "python")
 
 
