@@ -16,10 +16,12 @@ _JOBS = "twlocal/cli/test_given.py::"
 _LOADING = "twlocal/dataset/test_cases.py::"
 _HTTP = "backends/test_http_given.py::"
 _LLAMA = "backends/test_llama_cpp.py::"
+_MLX = "backends/test_mlx.py::"
 
 WHERE = {
     **dict.fromkeys(("P1-1", "P1-3", "P1-5", "P1-7", "P1-9", "P1-11", "P9-4", "P9-6"), _READERS),
-    # Part 2 is about engines; these are llama.cpp's.
+    # Parts 2 and 10 are about engines; these are llama.cpp's and MLX's.
+    "P2-1": _MLX + "test_a_sampler_object_is_built_and_the_run_proceeds",
     "P2-3": _LLAMA + "test_p2_3_the_context_comes_from_prompt_and_budget",
     "P2-5": _LLAMA + "test_p2_5_answers_follow_their_request_not_their_arrival",
     "P2-7": _JOBS + "test_p2_7_a_character_cut_at_the_end_costs_only_itself",
@@ -42,6 +44,7 @@ WHERE = {
     "P8-11": _HTTP + "test_web_pages_instead_of_json",
     "P9-2": "twlocal/test_chat.py::test_the_given_case_of_the_second_begin_token",
     "P9-8": _JOBS + "test_p9_8_cut_thinking_is_unread_and_truncated",
+    "P10-6": _MLX + "test_a_poisoned_item_is_passed_over_and_the_others_are_answered",
     "P11-1": _JOBS + "test_p11_1_a_lock_is_waited_for_and_no_answer_is_lost",
     "P11-3": _JOBS + "test_p11_3_a_full_disk_loses_nothing_that_was_stored",
     "P11-5": _JOBS + "test_p11_5_an_old_schema_is_upgraded_and_keeps_its_answers",

@@ -235,6 +235,14 @@ def test_a_harmony_message_may_end_without_ending_the_answer(load: Any) -> None:
     assert END not in backend.describe().sent["end_tokens"]
 
 
+def test_a_sampler_object_is_built_and_the_run_proceeds(load: Any, fake: Any) -> None:
+    """P2-1: today's mlx-lm takes no temperature and no top_p (TypeError), but a sampler."""
+    assert [c.text for c in load().generate([ask("k", "A")])] == ["A"]
+    assert batches(fake)[0].sampler([[-3.0, -0.1, -2.0], [-0.5, -0.5, -0.9]]) == [1, 0]
+    with pytest.raises(TypeError):
+        fake("mlx_lm.generate").BatchGenerator(None, temp=0.0)
+
+
 def test_nothing_else_of_the_generation_config_leaks_in(load: Any) -> None:
     leaky = {"temperature": 0.7, "top_p": 0.1, "max_new_tokens": 3, "repetition_penalty": 1.3, "do_sample": True}
     backend = load({"reply": "abcdef"}, generation=leaky)

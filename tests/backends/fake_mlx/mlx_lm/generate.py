@@ -24,7 +24,7 @@ class BatchGenerator:
         prefill_step_size=2048,
         max_kv_size=None,
     ):
-        self.model, self.size = model, completion_batch_size
+        self.model, self.size, self.sampler = model, completion_batch_size, sampler
         self.stops = {tuple(sequence) for sequence in stop_tokens}
         self.active, self.inserted, self.count, self.steps, self.peak, self.closed = {}, [], 0, 0, 0, False
         made.append(self)
