@@ -14,6 +14,15 @@ from twlocal.backends.http.retry import asked_wait
 from twlocal.backends.http.sse import Stream
 
 _JSON = {"Content-Type": "application/json"}
+# Ten times what 16,384 tokens take as a stream of events. More is a server gone wrong, or a bomb of zeros compressed.
+LARGEST = 64 << 20  # bytes, decompressed
+
+
+class TooMuch(ValueError):
+    """A reply of more than LARGEST bytes."""
+
+    def __init__(self) -> None:
+        super().__init__(f"a reply of more than {LARGEST >> 20} MiB, which is no chat completion")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +46,29 @@ class Wire:
                     if "text/event-stream" in content_type:
                         verdict = await _read_stream(reply)
                     else:
-                        verdict = judge_success(await reply.read(), content_type)
+                        verdict = judge_success(await read(reply), content_type)
                 else:
                     location = reply.headers.get("Location", "")
-                    verdict = judge_status(reply.status, await reply.read(), content_type, location)
+                    verdict = judge_status(reply.status, await read(reply), content_type, location)
                 if verdict.kind in (Kind.RETRY, Kind.THROTTLED):
                     verdict = replace(verdict, wait=asked_wait(reply.headers, self.now()))
                 return verdict
         except (aiohttp.ClientError, OSError, ValueError) as error:
             return judge_failure(error)
+
+
+async def read(reply: aiohttp.ClientResponse) -> bytes:
+    """The body, decompressed. Raises TooMuch before it is held in memory whole."""
+    told = reply.content_length
+    if told is not None and told <= LARGEST and "Content-Encoding" not in reply.headers:
+        return await reply.read()
+    parts, size = [], 0
+    async for part in reply.content.iter_any():
+        size += len(part)
+        if size > LARGEST:
+            raise TooMuch
+        parts.append(part)
+    return b"".join(parts)
 
 
 def judge_failure(error: Exception) -> Verdict:
@@ -114,9 +137,12 @@ def judge_completion(data: object, flags: tuple[str, ...] = ()) -> Verdict:
 
 
 async def _read_stream(reply: aiohttp.ClientResponse) -> Verdict:
-    stream = Stream()
+    stream, size = Stream(), 0
     try:
         async for chunk in reply.content.iter_any():
+            size += len(chunk)
+            if size > LARGEST:
+                return judge_failure(TooMuch())
             stream.feed(chunk)
             if stream.done or stream.trouble is not None:
                 break

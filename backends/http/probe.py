@@ -11,7 +11,7 @@ import aiohttp
 
 from twlocal.backends.http.address import Address
 from twlocal.backends.http.errors import Verdict, judge_status
-from twlocal.backends.http.exchange import judge_failure
+from twlocal.backends.http.exchange import judge_failure, read
 
 PATIENCE = 5.0  # seconds; a busy server may answer this later than we care
 _OWNERS = {"vllm": "vllm", "sglang": "sglang", "llamacpp": "llama.cpp"}
@@ -48,7 +48,7 @@ async def look(session: aiohttp.ClientSession, address: Address, proxy: str | No
             allow_redirects=False,
             timeout=aiohttp.ClientTimeout(total=PATIENCE),
         ) as reply:
-            body, server = await reply.read(), reply.headers.get("Server", "")
+            body, server = await read(reply), reply.headers.get("Server", "")
             if reply.status != 200:
                 verdict = judge_status(reply.status, body, reply.headers.get("Content-Type", ""))
                 return Found(_engine(server, (), nothing), server, verdict=verdict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import pytest
@@ -290,3 +291,28 @@ def test_keys_never_show(bench, caplog):
     assert "team-secret" not in said
     assert "X-Team" in said
     assert "TWLOCAL_API_KEY" in json.dumps(dict(backend.describe().settings))
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        {"body": gzip.compress(b" " * 3_000_000), "headers": {"Content-Encoding": "gzip"}},
+        {"chunks": (b" " * 60_000,) * 5, "headers": {"Content-Type": "application/json"}},
+        {"chunks": (b": keep-alive\n" * 5_000,) * 5},
+        {"body": b" " * 200_000},
+        {"status": 500, "chunks": (b"no " * 20_000,) * 5},
+    ],
+    ids=["compressed", "chunked", "streamed", "told", "error"],
+)
+def test_a_reply_without_end_is_not_read_to_its_end(bench, monkeypatch, flood):
+    monkeypatch.setattr("twlocal.backends.http.exchange.LARGEST", 100_000)
+    bench.server.route = lambda seen: bench.Reply(**flood)
+    (completion,) = bench.ask(1, retries=0)
+    assert completion.error_kind == "transport"
+    assert "a reply of more than" in completion.error
+
+
+def test_a_flood_instead_of_the_list_of_models_is_no_list(bench, monkeypatch):
+    monkeypatch.setattr("twlocal.backends.http.exchange.LARGEST", 100_000)
+    bench.server.models = bench.Reply(body=gzip.compress(b" " * 3_000_000), headers={"Content-Encoding": "gzip"})
+    assert bench.one().error_kind == ""
