@@ -12,7 +12,7 @@ import click
 
 from twlocal.cli.common import db_option, json_option, note
 from twlocal.cli.dataset_options import dataset_options, load_settings
-from twlocal.cli.run import _absolute, _settings, _with_engine_options
+from twlocal.cli.engine_options import absolute, engine_options, engine_settings
 from twlocal.cli.study_output import show
 from twlocal.cli.study_stored import distinct, seed_option
 from twlocal.errors import RunError, UsageError
@@ -39,7 +39,7 @@ def _asking_options(command: F) -> F:
     """Adds what a study that may ask a model takes besides its own options."""
     for option in reversed(_ASKING):
         command = option(command)
-    wrapped: F = _with_engine_options(dataset_options(command))
+    wrapped: F = engine_options(dataset_options(command))
     return wrapped
 
 
@@ -78,7 +78,7 @@ def prompt(model: str | None, **options: Any) -> None:
         if model is not None:
             _not_both(options)
             base = _wish(model, options)
-            chosen = [answered(replace(base, protocol=_absolute(name)), options, runs) for name in names]
+            chosen = [answered(replace(base, protocol=absolute(name)), options, runs) for name in names]
         else:
             chosen = _chosen(source, options)
         asked = [
@@ -136,7 +136,7 @@ def budget(model: str | None, **options: Any) -> None:
         source = Source(runs, stored)
         if model is not None:
             _not_both(options)
-            base = replace(_wish(model, options), protocol=_absolute(options["protocol"]))
+            base = replace(_wish(model, options), protocol=absolute(options["protocol"]))
             chosen = [answered(replace(base, max_tokens=cap), options, runs) for cap in _caps(options["caps"])]
         else:
             chosen = _chosen(source, options, least=1 if options["cap"] else 2)
@@ -221,8 +221,8 @@ def _wish(model: str, options: dict[str, Any]) -> Wish:
     from twlocal.plan import Wish
 
     return Wish(
-        model=_absolute(model),
-        bench=_absolute(options["bench"]),
+        model=absolute(model),
+        bench=absolute(options["bench"]),
         protocol="box",
         backend=options["backend"],
         sample=options["sample"],
@@ -230,7 +230,7 @@ def _wish(model: str, options: dict[str, Any]) -> Wish:
         max_tokens=options.get("max_tokens"),
         private=options["private"],
         data=load_settings(options),
-        settings=_settings(options),
+        settings=engine_settings(options),
     )
 
 

@@ -1,0 +1,103 @@
+"""The options that say how an engine is used; every command that asks a model has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from twlocal.errors import UsageError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("--backend", help="The engine; the default fits what MODEL is."),
+    click.option(
+        "--concurrency", metavar="N", type=click.IntRange(1), help="http: requests in flight at once.  [default: 16]"
+    ),
+    click.option(
+        "--timeout",
+        metavar="SECONDS",
+        type=click.FloatRange(0, min_open=True),
+        help="http: how long one answer may take.  [default: 600]",
+    ),
+    click.option(
+        "--api-key-env",
+        metavar="NAME",
+        help="http: the environment variable that holds the key.  "
+        "[default: TWLOCAL_API_KEY, else OPENAI_API_KEY, else the keyring]",
+    ),
+    click.option(
+        "--slots", metavar="N", type=click.IntRange(1), help="llama_cpp, mlx: answers at once; 1 is reproducible."
+    ),
+    click.option("--threads", metavar="N", type=click.IntRange(1), help="llama_cpp: CPU threads."),
+    click.option(
+        "--context",
+        metavar="N",
+        type=click.IntRange(1),
+        help="llama_cpp, mlx: tokens of context; the default is what the run needs.",
+    ),
+    click.option("--gpu-layers", metavar="N", type=int, help="llama_cpp: layers on the GPU, -1 for all."),
+    click.option(
+        "--chat-template",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="llama_cpp, mlx: a Jinja file, for a model that brings no chat template.",
+    ),
+    click.option(
+        "--set", "more", multiple=True, metavar="NAME=VALUE", help="Any other setting of the backend, as JSON or text."
+    ),
+)
+
+
+def engine_options(command: F) -> F:
+    """Adds --backend and the settings of the engines to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def engine_settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The backend settings that the options stand for. Raises UsageError."""
+    from twlocal.store import is_storable
+
+    names = ("concurrency", "timeout", "api_key_env", "slots", "threads", "context", "gpu_layers")
+    settings = {name: options[name] for name in names if options[name] is not None}
+    if options["chat_template"] is not None:
+        settings["chat_template"] = _text(options["chat_template"])
+    for pair in options["more"]:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--set takes NAME=VALUE, not {pair!r}")
+        try:
+            settings[name] = json.loads(value)
+        except (ValueError, RecursionError):
+            settings[name] = value
+        if not is_storable(json.dumps(settings[name], ensure_ascii=False)):
+            raise UsageError(f"--set {name}: half a character (a lone surrogate) is no text")
+    return settings
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        reason = "not UTF-8 text" if isinstance(error, UnicodeError) else error.strerror
+        raise UsageError(f"cannot read {path}: {reason}") from error
+
+
+def absolute(name: str) -> str:
+    """A local path as an absolute one, so that `resume` finds it from another folder; anything else as it is."""
+    from twlocal.store import is_storable
+
+    try:
+        path = Path(name).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"{name}: there is no user of that name", hint="write the path in full") from error
+    if "://" not in name and path.exists() and (path.is_absolute() or path.suffix or path.is_dir()):
+        name = str(path.absolute())
+        if not is_storable(name):
+            raise UsageError(f"{name} is not text in this system's encoding", hint="rename that folder")
+    return name
