@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -41,11 +42,12 @@ def gguf_file() -> Path:
 
 
 @pytest.fixture(scope="session")
-def smollm2(gguf_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same model as a checkpoint's folder."""
+def smollm2(gguf_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The same model as a checkpoint's folder; half a gigabyte, which is not left behind."""
     folder = tmp_path_factory.mktemp("checkpoints") / "smollm2-135m"
     subprocess.run([sys.executable, ROOT / "scripts" / "gguf_to_hf.py", gguf_file, folder], check=True)
-    return folder
+    yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.fixture
