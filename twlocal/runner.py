@@ -20,7 +20,7 @@ from twlocal.alarms import early_stop
 from twlocal.backend import ENGINE_DIED, TOO_LONG, Backend, Completion, Request
 from twlocal.errors import EngineDied, RunError, StoreBusy, TwlocalError
 from twlocal.isolate import MAX_DEATHS
-from twlocal.plan import Plan, PlannedItem
+from twlocal.plan import Plan
 from twlocal.record import Record
 from twlocal.responses import Answered
 from twlocal.runs import Key, RunRow, Runs
@@ -198,15 +198,14 @@ class _Sitting:
             self._queue.put(None)
 
     def _requests(self, pending: list[Key]) -> Iterator[Request]:
-        rows: Mapping[int, PlannedItem] = {row.no: row for row in self._plan.rows}
-        protocol = self._plan.protocol
+        rows, protocol = self._plan.rows, self._plan.protocol  # a row's number is its place
         for key in pending:
             if self._stop.requested.is_set():
                 return
-            item = rows[key[0]].item
+            item, name = rows[key[0]].item, _name(key)
             order = protocol.order(item, key[1])
-            self._orders[_name(key)] = order
-            yield Request(_name(key), protocol.messages(item, order), protocol.decoding.max_tokens)
+            self._orders[name] = order
+            yield Request(name, protocol.messages(item, order), protocol.decoding.max_tokens)
 
     # -- this thread: the writer ----------------------------------------------------------------------------------
 

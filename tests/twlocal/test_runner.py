@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -64,6 +65,20 @@ class Silence:
     def started(self, *_: Any) -> None: ...
     def stored(self, *_: Any) -> None: ...
     def note(self, message: str) -> None: ...
+
+
+def test_writing_the_plan_leaves_no_second_copy_of_the_texts(tmp_path, model_file, make_questions):
+    # sqlite3 makes Python keep the UTF-8 of every text that it is given as it is, for as long as the text lives.
+    runs = Runs(open_store(tmp_path / "plan.db"), tmp_path / "plan.db")
+    wish = Wish(model=str(model_file), bench=str(make_questions(5)), protocol="box", backend="scripted")
+    planned = evaluate.prepare(wish, runs, evaluate.Surroundings(environ={})).plan
+    texts = [text for row in planned.rows for text in (row.item.question, *row.item.options)]
+    before = [sys.getsizeof(text) for text in texts]
+    runs.ensure(planned, at="2026-01-01T00:00:00Z")
+    assert [sys.getsizeof(text) for text in texts] == before
+    first = planned.rows[0].item
+    assert runs.words(first.content_hash) == (first.question, first.options)
+    runs.close()
 
 
 @pytest.fixture
