@@ -88,6 +88,30 @@ def _text(path: Path) -> str:
         raise UsageError(f"cannot read {path}: {reason}") from error
 
 
+# A name that twlocal itself knows means that, also where a folder of the same name happens to stand.
+
+
+def model_name(name: str) -> str:
+    """MODEL as it is kept for `resume`."""
+    from twlocal.models import DEMO_MODEL
+
+    return name if name == DEMO_MODEL else absolute(name)
+
+
+def bench_name(name: str) -> str:
+    """--bench as it is kept for `resume`."""
+    from twlocal.dataset import bench
+
+    return name if bench(name) else absolute(name)
+
+
+def protocol_name(name: str) -> str:
+    """--protocol as it is kept for `resume`."""
+    from twlocal import protocol
+
+    return name if name in protocol.names() else absolute(name)
+
+
 def absolute(name: str) -> str:
     """A local path as an absolute one, so that `resume` finds it from another folder; anything else as it is."""
     from twlocal.store import is_storable

@@ -9,7 +9,7 @@ import click
 
 from twlocal.cli.common import db_option, json_option, lang_option, note, opened, program
 from twlocal.cli.dataset_options import dataset_options, load_settings
-from twlocal.cli.engine_options import absolute, engine_options, engine_settings
+from twlocal.cli.engine_options import absolute, bench_name, engine_options, engine_settings, model_name, protocol_name
 from twlocal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -76,9 +76,9 @@ def run(**options: Any) -> int:
     if sample != _SAMPLE_ALL and not (sample.isascii() and sample.isdigit() and int(sample) > 0):
         raise UsageError(f"--sample takes a number or 'all', not {sample!r}")
     wish = Wish(
-        model=absolute(options["model"]),
-        bench=absolute(options["bench"]),
-        protocol=absolute(options["protocol"]),
+        model=model_name(options["model"]),
+        bench=bench_name(options["bench"]),
+        protocol=protocol_name(options["protocol"]),
         backend=options["backend"],
         sample=None if sample == _SAMPLE_ALL else int(sample),
         limit=options["limit"],

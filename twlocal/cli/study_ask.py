@@ -12,7 +12,7 @@ import click
 
 from twlocal.cli.common import db_option, json_option, note
 from twlocal.cli.dataset_options import dataset_options, load_settings
-from twlocal.cli.engine_options import absolute, engine_options, engine_settings
+from twlocal.cli.engine_options import bench_name, engine_options, engine_settings, model_name, protocol_name
 from twlocal.cli.study_output import show
 from twlocal.cli.study_stored import distinct, seed_option
 from twlocal.errors import RunError, UsageError
@@ -78,7 +78,7 @@ def prompt(model: str | None, **options: Any) -> None:
         if model is not None:
             _not_both(options)
             base = _wish(model, options)
-            chosen = [answered(replace(base, protocol=absolute(name)), options, runs) for name in names]
+            chosen = [answered(replace(base, protocol=protocol_name(name)), options, runs) for name in names]
         else:
             chosen = _chosen(source, options)
         asked = [
@@ -136,7 +136,7 @@ def budget(model: str | None, **options: Any) -> None:
         source = Source(runs, stored)
         if model is not None:
             _not_both(options)
-            base = replace(_wish(model, options), protocol=absolute(options["protocol"]))
+            base = replace(_wish(model, options), protocol=protocol_name(options["protocol"]))
             chosen = [answered(replace(base, max_tokens=cap), options, runs) for cap in _caps(options["caps"])]
         else:
             chosen = _chosen(source, options, least=1 if options["cap"] else 2)
@@ -221,8 +221,8 @@ def _wish(model: str, options: dict[str, Any]) -> Wish:
     from twlocal.plan import Wish
 
     return Wish(
-        model=absolute(model),
-        bench=absolute(options["bench"]),
+        model=model_name(model),
+        bench=bench_name(options["bench"]),
         protocol="box",
         backend=options["backend"],
         sample=options["sample"],

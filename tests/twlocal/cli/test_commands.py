@@ -310,3 +310,12 @@ def test_streams_that_are_not_there(twlocal: Call, base: list[str], tmp_path: Pa
     assert done.returncode == 0, done
     assert b"Traceback" not in done.stdout + done.stderr
     assert json.loads(twlocal("runs", "--json").stdout)[0]["state"] == "complete"
+
+
+def test_a_folder_does_not_hide_what_twlocal_knows_by_that_name(twlocal: Call, base: list[str], tmp_path: Path) -> None:
+    for name in ("demo", "box"):
+        (tmp_path / name).mkdir()
+    words = [word if not word.endswith("題庫.jsonl") else "demo" for word in base]
+    done = twlocal(*words, "--protocol", "box", "--limit", "9", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["bench"] == "demo"
