@@ -26,7 +26,7 @@ def read_parquet(data: bytes, file: str) -> Iterator[Row | Bad]:
             parts = (pyarrow.Table.from_batches([batch]) for batch in batches)
             # Not schema.empty_table(): that imports pandas where it is installed, for half a second.
             yield from _rows(pyarrow.Table.from_batches([], reader.schema_arrow), parts, file)
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DatasetError(f"{file}: not a Parquet file that can be read: {_first_line(error)}") from error
 
 
@@ -37,7 +37,7 @@ def read_arrow(data: bytes, file: str) -> Iterator[Row | Bad]:
     try:
         with opener(io.BytesIO(data)) as reader:
             table = reader.read_all()
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DatasetError(f"{file}: not an Arrow file that can be read: {_first_line(error)}") from error
     yield from _rows(table.slice(0, 0), (table.slice(at, _SLICE) for at in range(0, table.num_rows, _SLICE)), file)
 

@@ -145,3 +145,10 @@ def test_no_pyarrow(data, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(Exception, match=r"twlocal\[parquet\]"):
         load(str(path))
+
+
+def test_a_column_whose_name_is_no_text_is_a_damaged_file(data):
+    content = parquet_bytes(table().append_column("來源", pa.array(["x"])))
+    assert "來源".encode() in content
+    message = data.error("x.parquet", content.replace("來源".encode(), b"\xff\xfe\xd3\xf8\xff\xff"))
+    assert "x.parquet: not a Parquet file that can be read" in message
