@@ -219,7 +219,14 @@ def test_a_terminal_that_is_closed_stops_a_run_as_an_interrupt_does(
     start: Start, base: list[str], tmp_path: Path
 ) -> None:
     db = tmp_path / "t.db"
-    process = start(*base, "--backend", "scripted_isolated", "--set", "delay=0.1", "--set", f"log={tmp_path / 'log'}")
+    # Where the tests themselves run under nohup, a child would inherit that and rightly ignore the signal.
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        process = start(
+            *base, "--backend", "scripted_isolated", "--set", "delay=0.1", "--set", f"log={tmp_path / 'log'}"
+        )
+    finally:
+        signal.signal(signal.SIGHUP, before)
     _wait(lambda: _count(db) >= 2)
     os.killpg(process.pid, signal.SIGHUP)
     _, err = process.communicate(timeout=30)
