@@ -147,7 +147,11 @@ def load(name: str) -> BackendModule:
     """The backend registered under `name`. Raises UsageError for an unknown name, EngineMissing for a missing extra."""
     points = [point for point in entry_points(group=ENTRY_POINTS) if point.name == name]
     if not points:
-        raise UsageError(f"there is no backend named {name!r}", hint=f"registered ones: {', '.join(available())}")
+        known = ", ".join(available())
+        raise UsageError(
+            f"there is no backend named {name!r}",
+            hint=f"registered ones: {known}; any other engine can serve the model to http://host:port/v1#name",
+        )
     try:
         return cast(BackendModule, points[0].load())
     except ImportError as error:
