@@ -177,6 +177,21 @@ def choose_template(templates: object) -> str:
     raise ModelError(f"several chat templates and no default: {', '.join(sorted(named))}", hint=_TEMPLATE_HINT)
 
 
+def required_template(given: str | None, templates: object) -> str:
+    """The template the user gave, else the model's own out of `templates` (see `choose_template`).
+
+    Raises ModelError, before the first item, where there is none: an engine would silently invent one.
+    """
+    source = given or choose_template(templates)
+    if not source:
+        raise ModelError(
+            "the model brings no chat template (it may be a base model)",
+            hint="give the one it was trained with: --chat-template FILE (setting chat_template); or serve it with a "
+            "server that has one, and use http://host:port/v1#name as the model",
+        )
+    return source
+
+
 def needs_bos(text: str, *, bos_token: str, add_bos: bool) -> bool:
     """Whether a begin token is still to be put before `text`: the tokenizer wants one and the template wrote none."""
     return add_bos and bool(bos_token) and not text.startswith(bos_token)

@@ -13,9 +13,9 @@ from twlocal.backends.llama_cpp.decoder import BATCH, Decoder, Job
 from twlocal.backends.llama_cpp.model import Model
 from twlocal.backends.llama_cpp.sampling import sampler
 from twlocal.backends.llama_cpp.settings import Settings, parse
-from twlocal.chat import ChatTemplate, bos_ids, choose_template
+from twlocal.chat import ChatTemplate, bos_ids, required_template
 from twlocal.decode import text_of
-from twlocal.errors import ModelError, UsageError
+from twlocal.errors import UsageError
 from twlocal.prompting import Prompt, Prompter
 
 _GPU_SLOTS = 8
@@ -204,15 +204,8 @@ class LlamaCpp:
 
 
 def _template(model: Model, settings: Settings) -> ChatTemplate:
-    source = settings.chat_template or choose_template(model.chat_templates())
-    if not source:
-        raise ModelError(
-            "the model brings no chat template (it may be a base model)",
-            hint="give the one it was trained with: --chat-template FILE (setting chat_template); or serve it with a "
-            "server that has one, and use http://host:port/v1#name as the model",
-        )
     return ChatTemplate(
-        source,
+        required_template(settings.chat_template, model.chat_templates()),
         bos_token=model.bos_token,
         eos_token=model.eos_token,
         variables=settings.template_variables,

@@ -25,7 +25,7 @@ from twlocal.backends.mlx.model import Model
 from twlocal.backends.mlx.prefix import STEP, Prefixes
 from twlocal.backends.mlx.sampling import greedy, nucleus
 from twlocal.backends.mlx.settings import NATIVE, Settings, parse
-from twlocal.chat import ChatTemplate, bos_ids, choose_template
+from twlocal.chat import ChatTemplate, bos_ids, required_template
 from twlocal.errors import BackendError, ModelError, UsageError
 from twlocal.prompting import Prompt, Prompter
 
@@ -253,15 +253,8 @@ class Mlx:
 
 
 def _template(model: Model, settings: Settings) -> ChatTemplate:
-    source = settings.chat_template or choose_template(model.tokenizer.chat_template)
-    if not source:
-        raise ModelError(
-            "the model brings no chat template (it may be a base model)",
-            hint="give the one it was trained with: --chat-template FILE (setting chat_template); or serve it with a "
-            "server that has one, and use http://host:port/v1#name as the model",
-        )
     return ChatTemplate(
-        source,
+        required_template(settings.chat_template, model.tokenizer.chat_template),
         bos_token=model.bos_token,
         eos_token=model.eos_token,
         variables=settings.template_variables,
