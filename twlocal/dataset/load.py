@@ -45,14 +45,7 @@ def load(
 
     Raises DatasetError, naming file, line and reason, and the way out.
     """
-    if answer_base not in (None, 0, 1):
-        raise DatasetError(f"answers cannot count from {answer_base}", hint="--answer-base 0 or --answer-base 1")
-    found = sources.find(
-        source,
-        private=private,
-        hub=lambda: hub if hub is not None else HuggingFaceHub(token),
-        benches=bundled() if benches is None else benches,
-    )
+    found = _find(source, answer_base, private, token, benches, hub)
     with garbage.paused():
         return _load(sources.readable(source), found, encoding, subject, answer_base, skip_bad)
 
@@ -70,12 +63,7 @@ def load_splits(
     hub: Hub | None = None,
 ) -> dict[str, Dataset]:
     """As `load`, but one Dataset a split (test, dev, val, train, or "" where the files name none), by file name."""
-    found = sources.find(
-        source,
-        private=private,
-        hub=lambda: hub if hub is not None else HuggingFaceHub(token),
-        benches=bundled() if benches is None else benches,
-    )
+    found = _find(source, answer_base, private, token, benches, hub)
     parts: defaultdict[str, list[sources.SourceFile]] = defaultdict(list)
     for file in found.files:
         parts[_split_of(file.stem)].append(file)
@@ -91,6 +79,25 @@ def load_splits(
             )
             for split, part in sorted(parts.items())
         }
+
+
+def _find(
+    source: str,
+    answer_base: int | None,
+    private: bool,
+    token: str | None,
+    benches: Mapping[str, Bench] | None,
+    hub: Hub | None,
+) -> sources.Found:
+    """The files of `source`, after a look at what was asked: nothing is fetched for a wrong call."""
+    if answer_base not in (None, 0, 1):
+        raise DatasetError(f"answers cannot count from {answer_base}", hint="--answer-base 0 or --answer-base 1")
+    return sources.find(
+        source,
+        private=private,
+        hub=lambda: hub if hub is not None else HuggingFaceHub(token),
+        benches=bundled() if benches is None else benches,
+    )
 
 
 def _split_of(stem: str) -> str:
