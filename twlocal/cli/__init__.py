@@ -19,6 +19,7 @@ _COMMANDS = {
     "report": ("twlocal.cli.report:report", "Score a run again from its stored responses."),
     "show": ("twlocal.cli.show:show", "One item of a run: prompt, response, how it was read, and why."),
     "compare": ("twlocal.cli.compare:compare", "Compare two runs item by item: paired test, churn, subjects, format."),
+    "parity": ("twlocal.cli.parity:parity", "Ask several engines the same questions: same prompts, same score?"),
     "study": (
         "twlocal.cli.study:study",
         "How much of a score is its apparatus: readers, samples, prompts, budgets, keys, two axes, failures.",
