@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -33,12 +33,16 @@ class ManifestRow:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A drawn sample as it was written: the rows, and the dataset (name, revision, fingerprint, items) it is from."""
+    """A drawn sample as it was written: the rows, and the dataset (name, revision, fingerprint, items) it is from.
+
+    `withdrawn` were drawn too, and are not asked.
+    """
 
     rows: tuple[ManifestRow, ...]
     dataset: Mapping[str, Any]
     k: int | None
     limit: int | None
+    withdrawn: tuple[ManifestRow, ...] = ()
 
 
 def draw(items: Iterable[Item], k: int | None) -> list[Item]:
@@ -60,6 +64,18 @@ def limit(items: Iterable[Item], n: int | None) -> list[Item]:
     return [item for turn in rounds for item in turn if item is not None][:n]
 
 
+def remove(drawn: Iterable[Item], withdrawn: Container[str]) -> tuple[list[Item], list[Item]]:
+    """A drawn sample as what is asked and what is withdrawn, given the content hashes of withdrawn rows.
+
+    The last step: removing rows before the draw would draw others in their place (22,200 drawn, 22,021 scored).
+    """
+    asked: list[Item] = []
+    removed: list[Item] = []
+    for item in drawn:
+        (removed if item.content_hash in withdrawn else asked).append(item)
+    return asked, removed
+
+
 def _by_subject(items: Iterable[Item]) -> list[list[Item]]:
     subjects: defaultdict[str, list[Item]] = defaultdict(list)
     for item in items:
@@ -74,7 +90,11 @@ def _positive(number: int | None, name: str) -> None:
 
 
 def manifest(dataset: Dataset, drawn: Sequence[Item], k: int | None, limit: int | None = None) -> dict[str, Any]:
-    """The sample `drawn` from `dataset`, as JSON-ready data. It holds no text of any question."""
+    """The sample `drawn` from `dataset`, as JSON-ready data. It holds no text of any question.
+
+    `n` and `rows` are what is asked; what the dataset has withdrawn is listed apart, so that `drawn` = `n` + those.
+    """
+    asked, withdrawn = remove(drawn, dataset.withdrawn)
     return {
         "format": _FORMAT,
         "dataset": {
@@ -85,10 +105,16 @@ def manifest(dataset: Dataset, drawn: Sequence[Item], k: int | None, limit: int 
         },
         "k": k,
         "limit": limit,
-        "n": len(drawn),
-        "subjects": dict(sorted(Counter(item.subject for item in drawn).items())),
-        "rows": [{"ch": item.content_hash, "subject": item.subject, "id": item.id} for item in drawn],
+        "drawn": len(drawn),
+        "n": len(asked),
+        "subjects": dict(sorted(Counter(item.subject for item in asked).items())),
+        "withdrawn": _rows(withdrawn),
+        "rows": _rows(asked),
     }
+
+
+def _rows(items: Sequence[Item]) -> list[dict[str, str]]:
+    return [{"ch": item.content_hash, "subject": item.subject, "id": item.id} for item in items]
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -108,8 +134,11 @@ def parse_manifest(text: str, name: str) -> Manifest:
         data = json.loads(text)
         if data["format"] != _FORMAT:
             raise DatasetError(f"{name}: a manifest of the format {data['format']!r}, but this twlocal reads {_FORMAT}")
-        rows = tuple(ManifestRow(str(row["ch"]), str(row["subject"]), str(row["id"])) for row in data["rows"])
-        read = Manifest(rows, dict(data["dataset"]), data["k"], data["limit"])
+        rows, withdrawn = (
+            tuple(ManifestRow(str(row["ch"]), str(row["subject"]), str(row["id"])) for row in listed)
+            for listed in (data["rows"], data.get("withdrawn", ()))  # manifests of old have no list of withdrawn rows
+        )
+        read = Manifest(rows, dict(data["dataset"]), data["k"], data["limit"], withdrawn)
         stated = data["n"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DatasetError(

@@ -25,7 +25,8 @@ def sample(bench: str, k: int, limit: int | None, target: str | None, **options:
     """Draw the deterministic sample of BENCH: by content hash, at most K questions a subject.
 
     The same data give the same sample on every machine, in whatever order and format they are kept. The manifest lists
-    content hashes, subjects and ids, no text; `twlocal run --ids FILE` asks exactly these.
+    content hashes, subjects and ids, no text; `twlocal run --ids FILE` asks exactly these. Rows that the dataset lists
+    as withdrawn (withdrawn.jsonl beside it) are removed after the draw, and counted.
     """
     from twlocal import sample as sampling
 
@@ -57,5 +58,7 @@ def _summary(written: dict[str, Any], items: Any) -> str:
         [subject or "(none)", f"{count:,}", f"{there[subject]:,}"] for subject, count in written["subjects"].items()
     ]
     rows.append(["all", f"{written['n']:,}", f"{len(items):,}"])
-    lines = table(rows, ["subject", "drawn", "rows"], align="lrr")
-    return "\n".join([*(line.rstrip() for line in lines), f"dataset fingerprint {written['dataset']['fingerprint']}"])
+    lines = [line.rstrip() for line in table(rows, ["subject", "asked", "rows"], align="lrr")]
+    if written["withdrawn"]:
+        lines.append(f"{written['drawn']:,} drawn, {len(written['withdrawn']):,} withdrawn, {written['n']:,} asked")
+    return "\n".join([*lines, f"dataset fingerprint {written['dataset']['fingerprint']}"])

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
 from twlocal import garbage
-from twlocal.dataset import arrow_rows, csv_rows, json_rows, sources
+from twlocal.dataset import arrow_rows, csv_rows, json_rows, sources, withdrawals
 from twlocal.dataset.benches import Bench
 from twlocal.dataset.benches import benches as bundled
 from twlocal.dataset.columns import subject_of
@@ -71,7 +71,7 @@ def load_splits(
         return {
             split: _load(
                 sources.readable(source),
-                sources.Found(tuple(part), found.revision),
+                sources.Found(tuple(part), found.revision, found.withdrawn),
                 encoding,
                 subject,
                 answer_base,
@@ -131,7 +131,11 @@ def _load(
     if not items:
         raise DatasetError(f"{name}: no rows", hint="a row has question, A, B, C, D, answer")
     _note(read, items, collector)
-    return Dataset(name, found.revision, tuple(items), rejected, collector.notes())
+    return Dataset(name, found.revision, tuple(items), rejected, collector.notes(), _withdrawn(found.withdrawn))
+
+
+def _withdrawn(file: sources.SourceFile | None) -> dict[str, str]:
+    return {} if file is None else withdrawals.parse(decode(file.read(), "utf-8", file.name), file.name)
 
 
 def _rows(file: sources.SourceFile, encoding: str) -> Iterable[Row | Bad]:

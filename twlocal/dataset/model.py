@@ -75,7 +75,9 @@ def _some(examples: Sequence[str], count: int) -> str:
 class Dataset:
     """The items of one source in file order, and what was left out or seems odd.
 
-    `name` is the source as it was given; `revision` the Hub's commit, or "" for local files.
+    `name` is the source as it was given; `revision` the Hub's commit, or "" for local files. `withdrawn` maps the
+    content hashes of rows that are published and not scored to the reason; those rows are among `items`, because a
+    sample is drawn from all of them.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Dataset:
     items: tuple[Item, ...]
     rejected: tuple[Rejected, ...] = ()
     notes: DatasetNotes = field(default_factory=DatasetNotes)
+    withdrawn: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
+from twlocal.dataset import withdrawals
 from twlocal.dataset.benches import Bench
 from twlocal.dataset.hub import Hub, HubSource, parse
 from twlocal.errors import DatasetError
 
 SUFFIXES = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
 # What the `datasets` library writes beside the data.
-_NOT_DATA = frozenset({"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"})
+_NOT_DATA = frozenset({"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", withdrawals.NAME})
+# A folder with this file was written by `twlocal exam build`: its data, and the same once more as JSON Lines.
+_BUILD, _BUILT = "build_manifest.json", "parquet"
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,11 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Found:
-    """The files of a source in a fixed order; `revision` is the Hub's commit, or ""."""
+    """The files of a source in a fixed order; `revision` is the Hub's commit, or "". `withdrawn` ships beside them."""
 
     files: tuple[SourceFile, ...]
     revision: str = ""
+    withdrawn: SourceFile | None = None
 
 
 def readable(path: str) -> str:
@@ -76,7 +80,10 @@ def _local(source: str, benches: Mapping[str, Bench]) -> Found:
             relative = {readable(str(one.relative_to(path).as_posix())): one for one in inside}
             known = _known(name, list(relative))
             return Found(
-                tuple(_file(f"{name.rstrip('/')}/{one}", PurePosixPath(one), relative[one].read_bytes) for one in known)
+                tuple(
+                    _file(f"{name.rstrip('/')}/{one}", PurePosixPath(one), relative[one].read_bytes) for one in known
+                ),
+                withdrawn=_beside(path),
             )
         if path.exists():
             shown = PurePosixPath(readable(path.name))
@@ -84,11 +91,24 @@ def _local(source: str, benches: Mapping[str, Bench]) -> Found:
                 raise DatasetError(
                     f"{name}: {_kind(shown.suffix)} files are not read", hint=f"known: {' '.join(SUFFIXES)}"
                 )
-            return Found((_file(name, shown, path.read_bytes),))
+            return Found((_file(name, shown, path.read_bytes),), withdrawn=_beside(path))
         near = _near(name, path, benches)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise DatasetError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from error
     raise DatasetError(f"no such file, folder or bench: {name}", hint=near)
+
+
+def _beside(path: Path) -> SourceFile | None:
+    """The list of withdrawn rows of a folder or a file: in its folder, or above it where that is a build's folder."""
+    path = path.absolute()
+    if path.name == withdrawals.NAME:
+        return None
+    folder = path if path.is_dir() else path.parent
+    places = [folder, *([folder.parent] if (folder.parent / _BUILD).is_file() else [])]
+    for place in places:
+        if (found := place / withdrawals.NAME).is_file():
+            return _file(readable(os.path.relpath(found)), PurePosixPath(found.name), found.read_bytes)
+    return None
 
 
 def _raise(error: OSError) -> None:
@@ -121,6 +141,8 @@ def _file(name: str, path: PurePosixPath, read: Callable[[], bytes]) -> SourceFi
 def _known(name: str, paths: list[str]) -> list[str]:
     """The data files among `paths` (relative, with slashes), sorted; hidden and unknown ones are passed over."""
     seen = sorted(path for path in paths if not any(part.startswith((".", "~$", "__")) for part in path.split("/")))
+    if _BUILD in seen:
+        seen = [path for path in seen if path.startswith(f"{_BUILT}/")]
     known = [
         path
         for path in seen
@@ -146,6 +168,15 @@ def _on_hub(source: HubSource, hub: Hub, private: bool) -> Found:
     def reader(path: str) -> Callable[[], bytes]:
         return lambda: hub.read(source.repo, commit, path, private=private)
 
+    # The nearest list above the data, up to the top of the repository.
+    above = [str(PurePosixPath(source.path, withdrawals.NAME)), *_above(source.path)]
+    listed = next((one for one in above if one in set(paths) and one != source.path), None)
     return Found(
-        tuple(_file(f"{name}/{path}", PurePosixPath(path), reader(path)) for path in _known(name, inside)), commit
-    )  # fmt: skip
+        tuple(_file(f"{name}/{path}", PurePosixPath(path), reader(path)) for path in _known(name, inside)),
+        commit,
+        _file(f"{name}/{listed}", PurePosixPath(listed), reader(listed)) if listed else None,
+    )
+
+
+def _above(path: str) -> list[str]:
+    return [str(parent / withdrawals.NAME) for parent in PurePosixPath(path).parents]
