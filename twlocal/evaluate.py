@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from twlocal import backend as backends
 from twlocal import dataset, garbage, machine, models, plan, protocol, runner, sample
-from twlocal.backend import Backend
+from twlocal.backend import Backend, BackendModule
 from twlocal.errors import DatasetError, UsageError
 from twlocal.isolate import Isolated
 from twlocal.lock import held
@@ -41,22 +41,43 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A planned run and the questions it was drawn from."""
+    """A planned run and the questions it was drawn from.
+
+    `withdrawn` were drawn and are not asked; `since` are asked, and were withdrawn after the run began.
+    """
 
     plan: plan.Plan
     questions: Dataset
+    withdrawn: int = 0
+    since: int = 0
+
+    def told(self) -> list[str]:
+        """What a person should hear about rows that are drawn and not scored, a line each."""
+        lines = []
+        if self.withdrawn:
+            asked = len(self.plan.rows)
+            lines.append(f"{asked + self.withdrawn:,} drawn, {self.withdrawn:,} withdrawn, {asked:,} asked")
+        if self.since:
+            lines.append(
+                f"{self.since:,} of them were withdrawn after this run began: it keeps the list it began with, "
+                "and its report leaves them out"
+            )
+        return lines
 
 
-def prepare(wish: plan.Wish, runs: Runs, around: Surroundings) -> Prepared:
+def prepare(wish: plan.Wish, runs: Runs, around: Surroundings, *, withdrawn: frozenset[str] | None = None) -> Prepared:
     """Find, load, draw and plan; nothing is asked and nothing but weight hashes is stored.
+
+    `withdrawn` are the content hashes of the drawn rows that are not asked. None takes the dataset's list, or the
+    earlier list of a run that is there already: a run that was begun goes on, whatever is withdrawn meanwhile.
 
     Raises UsageError and its children: a wrong call is told before a model is loaded.
     """
     with garbage.paused():
-        return _prepare(wish, runs, around)
+        return _prepare(wish, runs, around, withdrawn)
 
 
-def _prepare(wish: plan.Wish, runs: Runs, around: Surroundings) -> Prepared:
+def _prepare(wish: plan.Wish, runs: Runs, around: Surroundings, pinned: frozenset[str] | None) -> Prepared:
     if wish.repeats < 1:
         raise UsageError("--repeats must be 1 or more")
     if wish.max_tokens is not None and wish.max_tokens < 1:
@@ -66,13 +87,7 @@ def _prepare(wish: plan.Wish, runs: Runs, around: Surroundings) -> Prepared:
         # Its questions are not public: they are not to be kept in the clear because an option was forgotten.
         wish = replace(wish, private=True)
     rules = protocol.load(wish.protocol)
-    model = models.resolve(wish.model, backend=wish.backend, token=around.token)
-    backend = wish.backend or model.backend
-    module = backends.load(backend)
-    unknown = sorted(set(wish.settings) - module.SETTINGS)
-    if unknown:
-        known = ", ".join(sorted(module.SETTINGS))
-        raise UsageError(f"the backend {backend} has no setting {unknown[0]!r}", hint=f"it has: {known}")
+    model, backend, module = engine(wish, around)
     if not module.ISOLATE and (warm := getattr(module, "warm", None)):
         # Half of what an import takes is spent outside Python's lock: it costs nothing beside the reading of questions.
         threading.Thread(target=warm, name="twlocal-warm").start()
@@ -85,32 +100,72 @@ def _prepare(wish: plan.Wish, runs: Runs, around: Surroundings) -> Prepared:
     fingerprint = models.fingerprint(
         model.weights, known=runs.known_hash, remember=runs.remember_hash, progress=around.hashing
     )
-    planned = plan.make(
-        wish,
-        model=model,
-        backend=backend,
-        answering=module.ANSWERING,
-        model_fingerprint=fingerprint,
-        protocol=rules,
-        bench={
-            "name": questions.name,
-            "revision": questions.revision,
-            "fingerprint": questions.fingerprint,
-            "rows": len(questions.items),
-            "rejected": len(questions.rejected),
-        },
-        drawn=drawn,
-        machine=machine.describe(),
-    )
-    return Prepared(planned, questions)
+
+    def planned(left_out: frozenset[str]) -> tuple[plan.Plan, int]:
+        asked, removed = sample.remove(drawn, left_out)
+        if not asked:
+            raise DatasetError(f"every row drawn from {questions.name} is withdrawn", hint="see its withdrawn.jsonl")
+        made = plan.make(
+            wish,
+            model=model,
+            backend=backend,
+            answering=module.ANSWERING,
+            model_fingerprint=fingerprint,
+            protocol=rules,
+            bench={
+                "name": questions.name,
+                "revision": questions.revision,
+                "fingerprint": questions.fingerprint,
+                "rows": len(questions.items),
+                "rejected": len(questions.rejected),
+            },
+            drawn=asked,
+            withdrawn=removed,
+            machine=machine.describe(),
+        )
+        return made, len(removed)
+
+    now = frozenset(questions.withdrawn)
+    made, removed = planned(now if pinned is None else pinned)
+    if pinned is None and now and runs.find(made.key) is None:
+        earlier = _begun(runs, made, drawn, now)
+        if earlier is not None:
+            made, removed = planned(earlier)
+    return Prepared(made, questions, removed, sum(row.item.content_hash in now for row in made.rows))
+
+
+def engine(wish: plan.Wish, around: Surroundings) -> tuple[models.Model, str, BackendModule]:
+    """The model a wish names, the backend that takes it, and that backend's module. Raises UsageError."""
+    model = models.resolve(wish.model, backend=wish.backend, token=around.token)
+    backend = wish.backend or model.backend
+    module = backends.load(backend)
+    unknown = sorted(set(wish.settings) - module.SETTINGS)
+    if unknown:
+        known = ", ".join(sorted(module.SETTINGS))
+        raise UsageError(f"the backend {backend} has no setting {unknown[0]!r}", hint=f"it has: {known}")
+    return model, backend, module
+
+
+def _begun(runs: Runs, wanted: plan.Plan, drawn: list[Any], now: frozenset[str]) -> frozenset[str] | None:
+    """The list of withdrawn rows that the newest run of this wish was begun with, if it has only grown since."""
+    for row in reversed(runs.all()):
+        if (row.model, row.backend) == (wanted.model.id, wanted.backend):
+            manifest = runs.get(key=row.key).manifest
+            earlier = plan.withdrawn_by(manifest)
+            if earlier <= now and plan.same_but_sample(wanted.manifest, manifest):
+                asked, _ = sample.remove(drawn, earlier)
+                if plan.sample_hash(asked) == manifest["identity"]["sample"]:
+                    return earlier
+    return None
 
 
 def draw(questions: Dataset, wish: plan.Wish) -> list[Any]:
-    """The rows of a dataset that a wish asks for: those of a manifest, or a stratified sample, then the limit."""
+    """The rows that a wish draws, withdrawn ones among them: a manifest's, or a stratified sample, then the limit."""
     if wish.ids is not None:
         if wish.sample is not None:
             raise UsageError("--ids and --sample exclude each other: the manifest already is the sample")
-        drawn = list(sample.select(questions.items, sample.read_manifest(Path(wish.ids))))
+        listed = sample.read_manifest(Path(wish.ids))
+        drawn = sample.select(questions.items, replace(listed, rows=listed.rows + listed.withdrawn))
     else:
         drawn = list(sample.draw(questions.items, wish.sample))
     if wish.limit is not None:
@@ -131,7 +186,20 @@ def run(
     retry_failed: bool = False,
 ) -> runner.Outcome:
     """Answer what is left of a prepared run, holding it against other processes."""
-    planned = prepared.plan
+    return answer(prepared.plan, runs, database, around, stop=stop, watcher=watcher, retry_failed=retry_failed)
+
+
+def answer(
+    planned: plan.Plan,
+    runs: Runs,
+    database: Path,
+    around: Surroundings,
+    *,
+    stop: runner.Stop,
+    watcher: runner.Watcher,
+    retry_failed: bool = False,
+) -> runner.Outcome:
+    """Answer what is left of a plan, holding it against other processes."""
     with held(database, runs, planned.key):
         if retry_failed:
             runs.forget_failures(planned.key)

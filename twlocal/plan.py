@@ -63,6 +63,8 @@ class Plan:
     protocol: Protocol
     rows: tuple[PlannedItem, ...]
     manifest: Mapping[str, Any]
+    stage: str = ""  # who asks, where it is no benchmark: the answers are no answers to questions then
+    asker: str = ""  # with a stage: hash of all that could change an answer, but for what is asked
 
 
 def make(
@@ -76,8 +78,11 @@ def make(
     bench: Mapping[str, Any],
     drawn: Sequence[Item],
     machine: Mapping[str, Any],
+    withdrawn: Sequence[Item] = (),
 ) -> Plan:
     """Plan a run over the `drawn` items. `bench` says where they came from: name, revision, fingerprint, counts.
+
+    `withdrawn` were drawn with them and are not asked. The key does not know them as such: it covers what is asked.
 
     The key covers what could change an answer: model, backend, dataset, sample, protocol, decoding, repeats, and the
     `answering` ones of the backend's settings. It does not cover how fast it is asked (concurrency, threads) or where
@@ -87,7 +92,7 @@ def make(
         "model": {"id": model.id, "revision": model.revision, "fingerprint": model_fingerprint},
         "backend": backend,
         "dataset": {"fingerprint": bench["fingerprint"], "revision": bench["revision"]},
-        "sample": _sample_hash(drawn),
+        "sample": sample_hash(drawn),
         "protocol": protocol.sha256,
         "decoding": asdict(protocol.decoding),
         "repeats": wish.repeats,
@@ -97,7 +102,15 @@ def make(
     manifest = {
         "identity": identity,
         "bench": dict(bench),
-        "sample": {"per_subject": wish.sample, "limit": wish.limit, "ids": wish.ids is not None, "rows": len(drawn)},
+        "sample": {
+            "per_subject": wish.sample,
+            "limit": wish.limit,
+            "ids": wish.ids is not None,
+            "drawn": len(drawn) + len(withdrawn),
+            "rows": len(drawn),
+            # With their subjects, as `identity.sample` hashes what is asked.
+            "withdrawn": [[item.content_hash, item.subject] for item in withdrawn],
+        },
         "protocol": {
             "name": protocol.name,
             "title": protocol.title,
@@ -129,7 +142,19 @@ def make(
     )
 
 
-def _sample_hash(drawn: Sequence[Item]) -> str:
+def withdrawn_by(manifest: Mapping[str, Any]) -> frozenset[str]:
+    """The content hashes that a run left out as withdrawn when it began, by its manifest."""
+    return frozenset(ch for ch, _ in manifest["sample"].get("withdrawn", ()))  # not in the manifests of old
+
+
+def same_but_sample(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two runs' manifests differ in nothing that could change an answer, but in which rows are asked."""
+    left, right = ({**manifest["identity"], "sample": ""} for manifest in (one, other))
+    return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)  # one may have been stored: no tuples
+
+
+def sample_hash(drawn: Sequence[Item]) -> str:
+    """sha256 (hex) of which rows are asked, whatever their order."""
     rows = sorted(f"{item.content_hash} {item.subject}" for item in drawn)
     return hashlib.sha256("\n".join(rows).encode("utf-8")).hexdigest()
 
