@@ -12,6 +12,7 @@ from itertools import takewhile
 
 from twlocal.backend import TOO_LONG, Completion, Message, Request
 from twlocal.chat import ChatTemplate
+from twlocal.readers.final import opened_thought
 
 # Two user texts with no first character in common: what their prompts share is what all prompts share.
 _PROBES = ("甲一", "Zw9")
@@ -24,7 +25,7 @@ class Prompt:
 
     tokens: all ids. prefix: those that every prompt with the same opening begins with. shared: how many of them this
     one does begin with: all, or none where its own text changes how the opening is cut into tokens. sha256: hex, of the
-    rendered text.
+    rendered text. opened: the tag of a thought that it leaves open for the model, "" for none.
     """
 
     request: Request
@@ -32,6 +33,7 @@ class Prompt:
     prefix: list[int]
     shared: int
     sha256: str
+    opened: str = ""
 
     @property
     def need(self) -> int:
@@ -74,7 +76,7 @@ class Prompter:
             )
         opening = self._opening(request.messages)
         shared = len(opening) if tokens[: len(opening)] == opening and len(tokens) > len(opening) else 0
-        return Prompt(request, tokens, opening, shared, rendered.sha256)
+        return Prompt(request, tokens, opening, shared, rendered.sha256, opened_thought(rendered.text))
 
     def _opening(self, messages: tuple[Message, ...]) -> list[int]:
         """The tokens that all chats share which differ from `messages` in the last user turn only.

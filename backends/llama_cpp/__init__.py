@@ -25,8 +25,8 @@ __all__ = ["ANSWERING", "EXTRA", "ISOLATE", "SETTINGS", "open"]
 
 ISOLATE = True
 SETTINGS = NAMES
-# How the prompt is written and how chance falls; slots and threads change low bits, and are recorded by the sitting.
-ANSWERING = frozenset({"chat_template", "seed", "template_day", "template_variables"})
+# How the prompt is written, how chance falls, and where an answer ends; slots and threads change low bits, and are recorded by the sitting.
+ANSWERING = frozenset({"chat_template", "seed", "stop_at_box", "template_day", "template_variables"})
 
 
 def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend:

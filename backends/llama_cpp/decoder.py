@@ -11,7 +11,7 @@ tokens, then single tokens, in the same cells each time. So its text is the same
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +31,10 @@ _PREFIX = 0
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One answer in the making. tokens: the prompt's; budget: most tokens to write, the end token counted."""
+    """One answer in the making. tokens: the prompt's; budget: most tokens to write, the end token counted.
+
+    enough: asked after each piece that closes a brace, whether what is written may end there; None never asks.
+    """
 
     key: str
     tokens: Sequence[int]
@@ -39,10 +42,12 @@ class Job:
     pick: Pick
     prompt_hash: str
     started: float
+    enough: Callable[[Sequence[bytes]], bool] | None = None
     written: int = 0
     pieces: list[bytes] = field(default_factory=list)
     finish: str = ""
     error: str = ""
+    stopped: bool = False  # because it was enough
     queue: list[int] = field(default_factory=list)  # tokens to feed next
     position: int = 0  # of the queue's first token
 
@@ -171,7 +176,9 @@ class Decoder:
             return
         job.pieces.append(self.model.piece(token))
         job.queue = [token]
-        if job.written >= job.budget:
+        if job.enough is not None and b"}" in job.pieces[-1] and job.enough(job.pieces):
+            job.finish, job.stopped = FINISH_STOP, True
+        elif job.written >= job.budget:
             job.finish = FINISH_LENGTH
 
     def _logits(self, place: int) -> Any:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from twlocal import box_stop
 from twlocal.backend import CUT, FINISH_UNKNOWN, Backend, Completion, Decoding, EngineInfo, Request
 from twlocal.backends.llama_cpp import cores, library
 from twlocal.backends.llama_cpp.decoder import BATCH, Decoder, Job
@@ -117,6 +118,7 @@ class LlamaCpp:
                 "top_p": decoding.top_p,
                 "max_tokens": decoding.max_tokens,
                 **sampled,
+                **({"stop_at_box": True} if self._settings.stop_at_box else {}),
             },
             model={
                 **self._model.describe(),
@@ -182,6 +184,7 @@ class LlamaCpp:
                     pick,
                     prompt_hash=prompt.sha256,
                     started=self._clock(),
+                    enough=_boxed(prompt.opened) if self._settings.stop_at_box else None,
                 )
             )
 
@@ -198,9 +201,14 @@ class LlamaCpp:
             latency=self._clock() - job.started,
             prompt_hash=job.prompt_hash,
             finish=job.finish or FINISH_UNKNOWN,
+            flags=(box_stop.FLAG,) if job.stopped else (),
             error_kind=CUT if job.error else "",
             error=job.error,
         )
+
+
+def _boxed(opened: str) -> Callable[[Sequence[bytes]], bool]:
+    return lambda pieces: box_stop.enough(text_of(pieces), opened)
 
 
 def _template(model: Model, settings: Settings) -> ChatTemplate:

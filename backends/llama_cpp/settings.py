@@ -22,7 +22,7 @@ class Settings:
     chat_template: the Jinja text, instead of the model's own. template_variables: names for it (enable_thinking, …).
     template_day: what a template that prints today's date prints. seed: for temperatures above 0.
     flash_attention: slower on a CPU, where its result also depends on the number of threads.
-    repack: let llama.cpp rearrange weights for this CPU's matrix units.
+    repack: let llama.cpp rearrange weights for this CPU's matrix units. stop_at_box: end an answer at its box.
     """
 
     slots: int | None = None
@@ -35,6 +35,7 @@ class Settings:
     seed: int = 0
     flash_attention: bool | None = None
     repack: bool | None = None
+    stop_at_box: bool = False
 
 
 _READERS: Mapping[str, values.Reader] = {
@@ -48,6 +49,7 @@ _READERS: Mapping[str, values.Reader] = {
     "seed": values.whole(0),
     "flash_attention": values.switch,
     "repack": values.switch,
+    "stop_at_box": values.switch,
 }
 NAMES = frozenset(_READERS)
 

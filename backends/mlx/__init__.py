@@ -25,9 +25,9 @@ __all__ = ["ANSWERING", "EXTRA", "ISOLATE", "SETTINGS", "open"]
 
 ISOLATE = True
 SETTINGS = NAMES
-# How the prompt is written, how chance falls, and what is computed in. Slots change low bits (not in float32), and are
+# How the prompt is written, how chance falls, where an answer ends, and what is computed in. Slots change low bits (not in float32), and are
 # recorded by the sitting.
-ANSWERING = frozenset({"chat_template", "dtype", "seed", "template_day", "template_variables"})
+ANSWERING = frozenset({"chat_template", "dtype", "seed", "stop_at_box", "template_day", "template_variables"})
 
 
 def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend:

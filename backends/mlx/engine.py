@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from twlocal import box_stop
 from twlocal.backend import (
     CUT,
     FINISH_LENGTH,
@@ -137,6 +138,7 @@ class Mlx:
                 "max_tokens": decoding.max_tokens,
                 "end_tokens": sorted(self._ends),
                 **sampled,
+                **({"stop_at_box": True} if settings.stop_at_box else {}),
             },
             model={
                 **model.describe(),
@@ -225,24 +227,36 @@ class Mlx:
             if response.finish_reason is not None:
                 del jobs[response.uid]
                 finished.append(self._completion(job, response))
+            elif self._settings.stop_at_box and self._boxed(job):
+                batch.remove([response.uid])
+                del jobs[response.uid]
+                finished.append(self._completion(job, response, stopped=True))
         if finished:
             # What an item has left behind would otherwise gather over thousands of them.
             del response, responses
             self._library.core.clear_cache()
         yield from finished
 
-    def _completion(self, job: _Job, response: Any) -> Completion:
-        prompt, finish = job.prompt, _FINISH.get(response.finish_reason, FINISH_UNKNOWN)
+    def _boxed(self, job: _Job) -> bool:
+        # Only a token that closes a brace can have closed a box.
+        return "}" in self._model.text(job.tokens[-1:]) and box_stop.enough(
+            self._model.text(job.tokens), job.prompt.opened
+        )
+
+    def _completion(self, job: _Job, response: Any, *, stopped: bool = False) -> Completion:
+        prompt = job.prompt
+        finish = FINISH_STOP if stopped else _FINISH.get(response.finish_reason, FINISH_UNKNOWN)
         # What is not a number stays so to the answer's end: one look at its last token is enough.
         sound = math.isfinite(float(response.logprobs[response.token]))
         return Completion(
             prompt.request.key,
-            text=self._model.text(job.tokens[:-1] if finish == FINISH_STOP else job.tokens),
+            text=self._model.text(job.tokens[:-1] if finish == FINISH_STOP and not stopped else job.tokens),
             prompt_tokens=len(prompt.tokens),
             completion_tokens=len(job.tokens),
             latency=self._clock() - job.started,
             prompt_hash=prompt.sha256,
             finish=finish if sound else FINISH_UNKNOWN,
+            flags=(box_stop.FLAG,) if stopped else (),
             error_kind="" if sound else CUT,
             error="" if sound else f"the model's output is not a number after {len(job.tokens)} tokens",
         )

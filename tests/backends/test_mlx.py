@@ -137,6 +137,40 @@ def test_a_budget_is_kept_to_the_token(load: Any) -> None:
     assert (got["one"].text, got["one"].finish) == ("a", FINISH_LENGTH)
 
 
+def test_an_answer_may_end_at_its_box(load: Any, fake: Any) -> None:
+    """`stop_at_box`: answers end there, marked, and the place is free for the next; else nothing changes."""
+    asked = {
+        "one": "想\\boxed{}\\boxed{A} 因為",
+        "two": "沒有答案}",
+        "three": "\\boxed{C}，理由很長",
+        "four": "\\boxed{D}",
+    }
+    requests = [ask(key, text) for key, text in asked.items()]
+    done = {c.key: c for c in load(settings={"slots": 2, "stop_at_box": True}).generate(requests)}
+    assert {key: c.text for key, c in done.items()} == {
+        "one": "想\\boxed{}\\boxed{A}",
+        "two": "沒有答案}",
+        "three": "\\boxed{C}",
+        "four": "\\boxed{D}",
+    }
+    assert {key: c.flags for key, c in done.items() if c.flags} == dict.fromkeys(
+        ("one", "three", "four"), ("stopped_at_box",)
+    )
+    assert {c.finish for c in done.values()} == {FINISH_STOP}
+    assert done["three"].completion_tokens == len("\\boxed{C}")
+    plain = load(settings={"slots": 2})
+    assert {c.key: c.text for c in plain.generate(requests)} == asked
+    assert "stop_at_box" not in plain.describe().sent
+
+
+def test_a_box_inside_a_thought_that_the_template_opened_ends_nothing(load: Any) -> None:
+    template = TEMPLATE.replace("[assistant]", "[assistant]<think>")
+    backend = load({"template": template}, settings={"stop_at_box": True})
+    (done,) = backend.generate([ask("k", "\\boxed{A}？</think>\\boxed{B} 完")])
+    assert done.text == "\\boxed{A}？</think>\\boxed{B}"
+    assert backend.describe().sent["stop_at_box"] is True
+
+
 def test_special_tokens_stay_out_of_the_text_but_for_those_that_readers_need(load: Any) -> None:
     (done,) = load({"reply": "想</think><|junk|>A"}).generate([ask("k", "q")])
     assert done.text == "想</think>A"

@@ -47,6 +47,11 @@ _OPTIONS = (
         help="llama_cpp, mlx: a Jinja file, for a model that brings no chat template.",
     ),
     click.option(
+        "--stop-at-box",
+        is_flag=True,
+        help="llama_cpp, mlx, vllm: end an answer once its final box is closed; marks the run, and saves time.",
+    ),
+    click.option(
         "--set", "more", multiple=True, metavar="NAME=VALUE", help="Any other setting of the backend, as JSON or text."
     ),
 )
@@ -65,6 +70,8 @@ def engine_settings(options: Mapping[str, Any]) -> dict[str, Any]:
 
     names = ("concurrency", "timeout", "api_key_env", "slots", "threads", "context", "gpu_layers")
     settings = {name: options[name] for name in names if options[name] is not None}
+    if options["stop_at_box"]:
+        settings["stop_at_box"] = True
     if options["chat_template"] is not None:
         settings["chat_template"] = _text(options["chat_template"])
     for pair in options["more"]:

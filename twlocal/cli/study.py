@@ -7,7 +7,7 @@ import click
 from twlocal.cli.common import Stages
 from twlocal.cli.study_ask import budget, prompt
 from twlocal.cli.study_scores import axes, halflife
-from twlocal.cli.study_stored import extraction, failures, noise, sample
+from twlocal.cli.study_stored import extraction, failures, noise, sample, stop_at_box
 
 
 @click.group(cls=Stages)
@@ -18,5 +18,5 @@ def study() -> None:
     """
 
 
-for _command in (extraction, prompt, budget, sample, noise, axes, halflife, failures):
+for _command in (extraction, prompt, budget, stop_at_box, sample, noise, axes, halflife, failures):
     study.add_command(_command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,36 @@ def extraction(names: tuple[str, ...], regenerate: bool, quiet: bool, seed: int,
         extraction.report(found, absent=absent, same_items=same, again=again, commands=commands, seed=seed),
         as_json=as_json,
     )
+
+
+@click.command("stop-at-box")
+@click.argument("names", metavar="RUN...", nargs=-1, required=True)
+@json_option
+@db_option
+def stop_at_box(names: tuple[str, ...], as_json: bool, database: Path) -> None:
+    """What --stop-at-box would have saved of stored runs, and which readings it would have changed."""
+    from twlocal.bundle.stored import opened
+    from twlocal.readers import READERS
+    from twlocal.study import stopping
+    from twlocal.study.load import Source, run_command, study_command
+
+    usable, absent = _usable(READERS)
+    with opened(database, create=False, warn=note) as (runs, stored):
+        source = Source(runs, stored)
+        chosen = [source.run(name) for name in names]
+        distinct(chosen)
+        for run in chosen:
+            if any(one.engine_info.get("sent", {}).get("stop_at_box") for one in runs.sittings(run.id)):
+                raise UsageError(
+                    f"the answers of {run.name} were ended at their box: what would have followed is not stored",
+                    hint="the same `twlocal run` without --stop-at-box; `twlocal compare` then pairs the two",
+                )
+        found = [stopping.stopped(run.name, partial(source.keyed, run), usable) for run in chosen]
+    for one in found:
+        if not one.n:
+            raise UsageError(f"{one.run} has no response yet", hint=f"twlocal resume {one.run}")
+    commands = [*map(run_command, chosen), study_command("study", "stop-at-box", *(run.name for run in chosen))]
+    show(stopping.report(found, absent=absent, commands=commands), as_json=as_json)
 
 
 def _as_pattern(run: RunRow, database: Path, runs: Runs, *, quiet: bool) -> RunRow:

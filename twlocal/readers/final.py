@@ -61,6 +61,7 @@ _HEADER = re.compile(
 )
 _CUT_HEADER = re.compile(r"\s{0,40}(?:<\|start\|>assistant)?<\|channel\|>[a-z]{0,20}\s{0,4}\Z")
 _MESSAGE_END = re.compile(r"<\|(?:return|end|start|call|channel)\|>")
+_TAIL = 200  # characters of a prompt's end: a tag and white space
 # Nothing but a stripped marker puts a letter, a digit or a backslash right behind these words at the very beginning.
 _STRIPPED = re.compile(r"\s{0,40}(?:analysis|commentary)(?=[^\s:：.,，。;；)\-])")
 _STRIPPED_FINAL = re.compile(r"assistant\s{0,4}final")
@@ -80,6 +81,15 @@ def final_text(text: str, reasoning: str = "", finish: str = "stop") -> Final:
     if finish != "stop":
         return Final(None, (UNCLOSED_THINKING,), reasoning, 0, len(reasoning))
     return _split(reasoning, (REASONING_ONLY,))
+
+
+def opened_thought(prompt: str) -> str:
+    """The tag of a thought that a rendered prompt opens and leaves to the model, as `<think>`; "" for none."""
+    *_, last = [None, *_TAG.finditer(prompt[-_TAIL:])]
+    if last is None or prompt[-_TAIL:][last.end() :].strip():
+        return ""
+    closes = last["slash"] or last["square"] or last["kimi"] or last["closed"] or (last["cohere"] or "").upper() == "END"
+    return "" if closes else last[0]
 
 
 def _split(text: str, flags: tuple[str, ...]) -> Final:

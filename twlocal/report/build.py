@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 from twlocal.report.view import RunView
 from twlocal.runs import RunRow, Runs
 from twlocal.score import score
 
 
-def build(runs: Runs, run: RunRow, *, reader: str | None = None) -> RunView:
-    """Score a run's stored responses, under its protocol's reader or another one."""
+def build(
+    runs: Runs, run: RunRow, *, reader: str | None = None, withdrawn: AbstractSet[str] = frozenset()
+) -> RunView:
+    """Score a run's stored responses, under its protocol's reader or another one.
+
+    `withdrawn` are content hashes of rows that are not to be scored, beside those that the run did not ask because they
+    were withdrawn when it began.
+    """
     protocol, decoding = run.manifest["protocol"], run.manifest["decoding"]
     sittings = runs.sittings(run.id)
     last = sittings[-1] if sittings else None
+    planned = runs.planned(run.id, withdrawn)
+    since = run.rows - sum(planned.values())
     quantised = [sitting.engine_info.get("quantised") for sitting in sittings]
     return RunView(
         run=run.name,
@@ -36,12 +46,15 @@ def build(runs: Runs, run: RunRow, *, reader: str | None = None) -> RunView:
         sittings=len(sittings),
         max_tokens=decoding["max_tokens"],
         temperature=decoding["temperature"],
+        stop_at_box=any(sitting.engine_info.get("sent", {}).get("stop_at_box") for sitting in sittings),
         score=score(
-            runs.records(run.id),
-            runs.planned(run.id),
+            (one for one in runs.records(run.id) if one.content_hash not in withdrawn),
+            planned,
             reader or protocol["reader"],
-            runs.failures(run.id),
+            runs.failures(run.id, withdrawn),
             repeats=run.repeats,
+            withdrawn=len(run.manifest["sample"].get("withdrawn", ())) + since,
+            withdrawn_since=since,
             max_tokens=decoding["max_tokens"],
             temperature=decoding["temperature"],
         ),

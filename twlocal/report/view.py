@@ -15,7 +15,7 @@ class RunView:
     `why_not` are the protocol's, and so are the Chinese `protocol_title_zh` and `why_not_zh`, "" where they were never
     written. protocol_reader: the one that its published score is read with. quantised: None where it cannot be known (a
     server). started: ISO 8601 with its zone. seconds: work over all sittings. max_tokens, temperature: what was asked
-    of the decoder.
+    of the decoder. stop_at_box: answers were ended at their box.
     """
 
     run: str
@@ -40,6 +40,7 @@ class RunView:
     protocol_title_zh: str = ""
     why_not_zh: str = ""
     protocol_reader: str = ""
+    stop_at_box: bool = False
 
     @property
     def publication_bars(self) -> tuple[str, ...]:
@@ -49,5 +50,6 @@ class RunView:
             "reader": self.protocol_reader not in ("", self.score.reader),
             "incomplete": not self.score.complete,
             "quantised": self.quantised is True,
+            "stop_at_box": self.stop_at_box,
         }
         return tuple(name for name, there in bars.items() if there)
