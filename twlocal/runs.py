@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -281,23 +281,26 @@ class Runs:
         with translated(self._path):
             return [_sitting(row) for row in self._db.conn.execute(sql, [run_id])]
 
-    def planned(self, run_id: int) -> dict[str, int]:
-        """How many rows the plan has in each subject (times repeats is how many responses)."""
-        with translated(self._path):
-            return dict(
-                self._db.conn.execute(
-                    "SELECT subject, count(*) FROM run_items WHERE run_id=? GROUP BY 1 ORDER BY 1", [run_id]
-                )
-            )
+    def planned(self, run_id: int, without: Collection[str] = ()) -> dict[str, int]:
+        """How many rows the plan has in each subject (times repeats is how many responses).
 
-    def failures(self, run_id: int) -> dict[str, int]:
-        """Rows without an answer, by the kind of their last failure."""
+        `without` are content hashes of rows that do not count.
+        """
+        sql = """SELECT subject, count(*) FROM run_items WHERE run_id=?
+                   AND content_hash NOT IN (SELECT value FROM json_each(?)) GROUP BY 1 ORDER BY 1"""
+        with translated(self._path):
+            return dict(self._db.conn.execute(sql, [run_id, json.dumps(sorted(without))]))
+
+    def failures(self, run_id: int, without: Collection[str] = ()) -> dict[str, int]:
+        """Rows without an answer, by the kind of their last failure; `without` as in `planned`."""
         sql = """SELECT kind, count(*) FROM (
                    SELECT f.kind, max(f.id) FROM failures f WHERE f.run_id=? AND NOT EXISTS
                      (SELECT 1 FROM responses a WHERE a.run_id=f.run_id AND a.no=f.no AND a.repeat=f.repeat)
+                     AND f.no NOT IN (SELECT i.no FROM run_items i WHERE i.run_id=f.run_id
+                       AND i.content_hash IN (SELECT value FROM json_each(?)))
                    GROUP BY f.no, f.repeat) GROUP BY kind ORDER BY kind"""
         with translated(self._path):
-            return dict(self._db.conn.execute(sql, [run_id]))
+            return dict(self._db.conn.execute(sql, [run_id, json.dumps(sorted(without))]))
 
     def failure_rows(self, run_id: int, no: int) -> list[dict[str, Any]]:
         """What went wrong with one row, oldest first."""

@@ -40,7 +40,8 @@ class Score:
     """What a run's responses come to under one reader.
 
     subjects: sorted by name. failures: rows without an answer by the kind of failure; rows neither answered nor failed
-    are still to come. withdrawn: rows of the sample that are not scored because their source withdrew them.
+    are still to come. withdrawn: rows of the sample that are not scored because their source withdrew them, of which
+    `withdrawn_since` were asked before that.
     """
 
     reader: str
@@ -50,6 +51,7 @@ class Score:
     failures: Mapping[str, int] = field(default_factory=dict)
     withdrawn: int = 0
     repeats: Repeats | None = None
+    withdrawn_since: int = 0
 
     @property
     def complete(self) -> bool:
@@ -69,6 +71,7 @@ def score(
     *,
     repeats: int = 1,
     withdrawn: int = 0,
+    withdrawn_since: int = 0,
     max_tokens: int | None = None,
     temperature: float | None = None,
 ) -> Score:
@@ -102,6 +105,7 @@ def score(
         failures=dict(failures or {}),
         withdrawn=withdrawn,
         repeats=agreement.repeats() if repeats > 1 else None,
+        withdrawn_since=withdrawn_since,
     )
 
 

@@ -42,6 +42,7 @@ def as_dict(view: RunView) -> dict[str, Any]:
         "against_chance": score.overall.against_chance,
         "failures": dict(sorted(score.failures.items())),
         "withdrawn": score.withdrawn,
+        "withdrawn_since": score.withdrawn_since,
         "repeats": None if score.repeats is None else _repeats(score.repeats),
         "alarms": [
             {"kind": alarm.kind, "message": alarm.message, "evidence": dict(alarm.evidence)} for alarm in score.alarms

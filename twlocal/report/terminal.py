@@ -127,8 +127,10 @@ class _Report:
         view, score, tally = self.view, self.score, self.overall
         yield "run", view.run
         yield "model", " ".join(part for part in (view.model, view.revision) if part)
-        withdrawn = self.say("withdrawn", count=score.withdrawn) if score.withdrawn else ""
         items = tally.planned // (score.repeats.asked if score.repeats else 1)
+        since = self.say("withdrawn_since", count=score.withdrawn_since) if score.withdrawn_since else ""
+        drawn, count = items + score.withdrawn, score.withdrawn
+        withdrawn = self.say("withdrawn", drawn=drawn, count=count, since=since) if count else ""
         yield "bench", self.say("bench_value", bench=view.bench, items=items, withdrawn=withdrawn)
         title = self.own(view.protocol_title, view.protocol_title_zh)
         yield "protocol", self.say("protocol_value", name=view.protocol, title=title, sha=view.protocol_sha256[:16])

@@ -25,7 +25,7 @@ def test_the_field_names_stay_what_they_are(view: Make) -> None:
     assert data["format"] == 1
     assert set(data) == {
         "format", "run", "model", "bench", "protocol", "engine", "time", "complete", "publication_bars", "score",
-        "against_chance", "failures", "withdrawn", "repeats", "alarms", "subjects",
+        "against_chance", "failures", "withdrawn", "withdrawn_since", "repeats", "alarms", "subjects",
     }  # fmt: skip
     assert set(data["score"]) == TALLY
     assert [set(subject) for subject in data["subjects"]] == [TALLY | {"subject"}] * 2

@@ -150,7 +150,11 @@ def test_repeats(view: Make) -> None:
 
 
 def test_withdrawn_rows_are_counted(view: Make) -> None:
-    assert "1,696 questions, 179 withdrawn\n" in render(view(withdrawn=179))
+    assert "1,696 questions (1,875 drawn, 179 withdrawn)\n" in render(view(withdrawn=179))
+    assert "179 withdrawn, 2 of them since it was asked)" in render(view(withdrawn=179, withdrawn_since=2), 120)
+    assert "（抽樣 1,875 題，撤題 179 題，其中 2 題於作答後撤題）" in render(
+        view(withdrawn=179, withdrawn_since=2), 120, lang="zh-TW"
+    )
 
 
 def test_alarms_stand_below_in_the_language_of_the_report(view: Make, alarm: Alarm) -> None:
