@@ -17,7 +17,7 @@ NO_AMX := -DCMAKE_C_FLAGS=-mno-amx-int8 -DCMAKE_CXX_FLAGS=-mno-amx-int8
 export CMAKE_ARGS ?= -DLLAVA_BUILD=OFF $(if $(filter-out 0,$(AMX)),$(NO_AMX))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-engines test-mlx coverage lint types format build clean
+.PHONY: demo test test-engines test-browser test-mlx coverage lint types format build clean
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/twlocal run $(MODEL) --bench demo --protocol $(PROTOCOL) --limit $(LIMIT) --db $(DEMO_DB)
@@ -37,6 +37,10 @@ test: $(VENV)/.installed-dev
 # Real engines and servers with a real small model, and what takes longer.
 test-engines: $(VENV)/.installed-dev $(VENV)/.installed-demo $(VENV)/.installed-server
 	$(BIN)/python -m pytest -m "engine or slow" --timeout 600
+
+# Pages in a real headless Chromium: the system's (apt install chromium fonts-noto-cjk), or TWLOCAL_CHROMIUM=path.
+test-browser: $(VENV)/.installed-dev $(VENV)/.installed-browser
+	$(BIN)/python -m pytest -m browser tests/browser
 
 # MLX with a real small model, in a virtual environment of its own: mlx-lm wants a newer transformers than other engines.
 # On Linux MLX's own matrix product is 25 times slower than OpenBLAS (apt install libopenblas0-pthread), which stands in
@@ -100,6 +104,10 @@ $(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
 	  command -v c++ >/dev/null || { echo "llama.cpp is compiled here and needs a C++ compiler: apt install build-essential, or xcode-select --install" >&2; exit 2; }; \
 	  echo "Installing; llama.cpp is compiled once, which takes three to ten minutes and prints nothing."; }
 	$(PIP) --editable '.[demo]'
+	@touch $@
+
+$(VENV)/.installed-browser: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[browser-test]'
 	@touch $@
 
 $(VENV)/.installed-server: pyproject.toml | $(BIN)/python
