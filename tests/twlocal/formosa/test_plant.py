@@ -11,6 +11,7 @@ from twlocal.formosa.plant import CLASSES, CLEAN, MALFORMED, UNGROUNDED, WRONG_K
 from twlocal.item import LABELS, Item
 
 PLACES = ("淡水", "基隆", "安平", "打狗", "鹿港", "艋舺", "北港", "布袋", "梧棲", "花蓮", "臺東", "馬公")
+NUMERALS = "一二三四五六七八九"
 THINGS = ("樟腦", "茶葉", "蔗糖", "稻米", "鹽", "煤", "木材", "鳳梨", "香蕉", "硫磺", "鹿皮", "魚乾")
 
 
@@ -79,10 +80,10 @@ def test_the_same_items_give_the_same_cases_whatever_their_order() -> None:
     ("answer", "allowed"),
     [
         ("1863年", {f"{number}年" for number in range(10_000)}),
-        ("一九四九年", {"".join(("一九四九年"[:at], new, "一九四九年"[at + 1 :])) for at in range(4) for new in "一二三四五六七八九"}),
+        ("一九四九年", {"一九四九年"[:at] + new + "一九四九年"[at + 1 :] for at in range(4) for new in NUMERALS}),
         ("三義木雕", {"鹽田"}),  # one numeral may be a name's: the only other answer comes in
     ],
-)  # fmt: skip
+)
 def test_what_takes_the_place_of_an_answer(answer: str, allowed: set[str]) -> None:
     good = Good(Item("題？", (answer, "甲物", "乙物", "丙物"), "A"), f"文中說{answer}。")
     other = Good(Item("他題？", ("丁物", "鹽田", "戊物", "己物"), "B"), "布袋有鹽田。")
