@@ -2,9 +2,8 @@
 
     settings.py   what the user may set
     library.py    mlx and mlx-lm: present, and with all that is used here
-    folder.py     a checkpoint's folder before it is loaded: refused with a reason, or its facts
     memory.py     Metal's limit, and the cache of freed buffers
-    model.py      a loaded model: weights, tokenizer, where its answers end
+    model.py      a loaded model: weights and tokenizer
     sampling.py   log-probabilities → token
     prefix.py     what all prompts share, computed once
     engine.py     the backend itself: requests → prompts → batch → completions
@@ -25,8 +24,8 @@ __all__ = ["ANSWERING", "EXTRA", "ISOLATE", "SETTINGS", "open"]
 
 ISOLATE = True
 SETTINGS = NAMES
-# How the prompt is written, how chance falls, where an answer ends, and what is computed in. Slots change low bits (not in float32), and are
-# recorded by the sitting.
+# How the prompt is written, how chance falls, where an answer ends, and what is computed in. Slots change low bits (not
+# in float32), and are recorded by the sitting.
 ANSWERING = frozenset({"chat_template", "dtype", "seed", "stop_at_box", "template_day", "template_variables"})
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from twlocal import box_stop
+from twlocal import box_stop, folder
 from twlocal.backend import (
     CUT,
     FINISH_LENGTH,
@@ -21,24 +21,25 @@ from twlocal.backend import (
     EngineInfo,
     Request,
 )
-from twlocal.backends.mlx import folder, library, memory
+from twlocal.backends.mlx import library, memory
 from twlocal.backends.mlx.model import Model
 from twlocal.backends.mlx.prefix import STEP, Prefixes
 from twlocal.backends.mlx.sampling import greedy, nucleus
 from twlocal.backends.mlx.settings import NATIVE, Settings, parse
-from twlocal.chat import ChatTemplate, bos_ids, required_template
-from twlocal.errors import BackendError, ModelError, UsageError
+from twlocal.chat import ChatTemplate, required_template
+from twlocal.errors import BackendError, UsageError
 from twlocal.prompting import Prompt, Prompter
 
 SLOTS = 16
 _PREFILL = 8  # prompts read at once, at most
 _FINISH = {"stop": FINISH_STOP, "length": FINISH_LENGTH}
+_READER = folder.Reader("mlx", library.PACKAGE, "model*.safetensors")
 
 
 def load(model: str, decoding: Decoding, given: Mapping[str, Any]) -> Backend:
     """See `twlocal.backends.mlx.open`."""
     settings = parse(given)
-    found = folder.read(model, trust_remote_code=settings.trust_remote_code)
+    found = folder.read(model, _READER, trust_remote_code=settings.trust_remote_code)
     api = library.load()
     limit = memory.working_set(api.core)
     dtype = settings.dtype or (NATIVE if limit is not None or found.quantisation is not None else "float32")
@@ -93,12 +94,7 @@ class Mlx:
         self._template = _template(model, settings)
         # Asked now, so that a template which cannot be used is refused before the first item.
         self._merges_system = not self._template.takes_system
-        self._ends = model.ends(self._template)
-        if not self._ends:
-            raise ModelError(
-                f"nothing says which token ends an answer of {model.folder.path.name}",
-                hint="its generation_config.json or config.json should name one as eos_token_id",
-            )
+        self._ends = model.vocabulary.ends(self._template)
         trained = model.folder.context
         if settings.context is not None and trained is not None and settings.context > trained:
             raise UsageError(
@@ -108,7 +104,7 @@ class Mlx:
         self._limit = trained if settings.context is None else settings.context
         self._prompter = Prompter(
             self._template,
-            self._tokens,
+            model.vocabulary.prompt,
             limit=self._limit,
             limited_by="the model has" if settings.context is None else "the setting context allows",
         )
@@ -141,7 +137,7 @@ class Mlx:
                 **({"stop_at_box": True} if settings.stop_at_box else {}),
             },
             model={
-                **model.describe(),
+                **model.folder.describe(),
                 "chat_template_sha256": self._template.sha256,
                 "chat_template_from": "setting" if settings.chat_template else "model",
                 "merged_system": self._merges_system,
@@ -239,8 +235,8 @@ class Mlx:
 
     def _boxed(self, job: _Job) -> bool:
         # Only a token that closes a brace can have closed a box.
-        return "}" in self._model.text(job.tokens[-1:]) and box_stop.enough(
-            self._model.text(job.tokens), job.prompt.opened
+        return "}" in self._model.vocabulary.text(job.tokens[-1:]) and box_stop.enough(
+            self._model.vocabulary.text(job.tokens), job.prompt.opened
         )
 
     def _completion(self, job: _Job, response: Any, *, stopped: bool = False) -> Completion:
@@ -250,7 +246,7 @@ class Mlx:
         sound = math.isfinite(float(response.logprobs[response.token]))
         return Completion(
             prompt.request.key,
-            text=self._model.text(job.tokens[:-1] if finish == FINISH_STOP and not stopped else job.tokens),
+            text=self._model.vocabulary.text(job.tokens[:-1] if finish == FINISH_STOP and not stopped else job.tokens),
             prompt_tokens=len(prompt.tokens),
             completion_tokens=len(job.tokens),
             latency=self._clock() - job.started,
@@ -261,16 +257,12 @@ class Mlx:
             error="" if sound else f"the model's output is not a number after {len(job.tokens)} tokens",
         )
 
-    def _tokens(self, text: str) -> list[int]:
-        model = self._model
-        return bos_ids(text, model.encode, bos_token=model.bos_token, bos_id=model.bos_id, add_bos=model.adds_bos)
-
 
 def _template(model: Model, settings: Settings) -> ChatTemplate:
     return ChatTemplate(
         required_template(settings.chat_template, model.tokenizer.chat_template),
-        bos_token=model.bos_token,
-        eos_token=model.eos_token,
+        bos_token=model.vocabulary.bos_token,
+        eos_token=model.vocabulary.eos_token,
         variables=settings.template_variables,
         now=settings.template_day,
     )

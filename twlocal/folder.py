@@ -1,4 +1,4 @@
-"""A checkpoint's folder before it is loaded: refused with a reason, or its facts. Nothing here needs mlx."""
+"""A checkpoint's folder before an engine loads it: refused with a reason, or its facts. No engine is needed here."""
 
 from __future__ import annotations
 
@@ -14,11 +14,20 @@ _TEXT = ("text_config", "llm_config", "language_config")
 _BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who is to read the folder: an engine, the package that loads for it, the files that it takes as weights."""
+
+    engine: str
+    package: str
+    weights: str
+
+
 @dataclass(frozen=True)
 class Folder:
     """config: of config.json. ends: ids that end an answer, from config.json and generation_config.json.
 
-    weight_bytes: of the files that mlx-lm reads.
+    weight_bytes: of the files that the engine reads.
     """
 
     path: Path
@@ -30,6 +39,11 @@ class Folder:
     def text(self) -> Mapping[str, Any]:
         """The language model's part of the configuration, where others stand beside it."""
         return next((self.config[key] for key in _TEXT if isinstance(self.config.get(key), Mapping)), self.config)
+
+    @property
+    def architecture(self) -> str:
+        """The model type in the configuration (llama, qwen3, …)."""
+        return str(self.config.get("model_type", ""))
 
     @property
     def context(self) -> int | None:
@@ -74,30 +88,42 @@ class Folder:
         keys = _number(self.text, "num_key_value_heads") or heads
         return 2 * layers * keys * width * _BYTES.get(dtype, 2) if layers and keys and width else None
 
+    def describe(self) -> dict[str, Any]:
+        """What a manifest needs to know of the model."""
+        said = {
+            "architecture": self.architecture,
+            "bytes": self.weight_bytes,
+            "dtype": self.dtype,
+            "quantisation": dict(self.quantisation) if self.quantisation else None,
+            "context_trained": self.context,
+        }
+        return {name: value for name, value in said.items() if value not in (None, "", {})}
 
-def read(model: str, *, trust_remote_code: bool) -> Folder:
+
+def read(model: str, reader: Reader, *, trust_remote_code: bool) -> Folder:
     """The checkpoint in the folder `model`. Raises ModelError, naming the way out."""
     path = Path(model)
     if path.suffix == ".gguf" or (path.is_file() and not path.is_dir()):
         raise ModelError(
-            f"{path.name} is a file, and mlx reads a checkpoint's folder",
-            hint="--backend llama_cpp for a GGUF file; for mlx name a folder with config.json and .safetensors",
+            f"{path.name} is a file, and {reader.engine} reads a checkpoint's folder",
+            hint=f"--backend llama_cpp for a GGUF file; for {reader.engine} name a folder with config.json and "
+            ".safetensors",
         )
     if not path.is_dir():
         raise ModelError(f"there is no folder {model}", hint="a folder with config.json and .safetensors files")
     config = _json(path / "config.json")
     if config is None:
         raise ModelError(f"{path.name} holds no config.json", hint="name a checkpoint's folder")
-    weights = sorted(path.glob("model*.safetensors"))
+    weights = sorted(path.glob(reader.weights))
     if not weights:
-        _refuse(path)
+        _refuse(path, reader)
     _refuse_code(path, config, trusted=trust_remote_code)
     generation = _json(path / "generation_config.json") or {}
     ends = {*_ids(config.get("eos_token_id")), *_ids(generation.get("eos_token_id"))}
     return Folder(path, config, frozenset(ends), sum(file.stat().st_size for file in weights))
 
 
-def _refuse(path: Path) -> None:
+def _refuse(path: Path, reader: Reader) -> None:
     others = sorted(file.name for kind in ("*.bin", "*.pt", "*.pth") for file in path.glob(kind))
     if others:
         raise ModelError(
@@ -105,7 +131,7 @@ def _refuse(path: Path) -> None:
             hint="take the model's safetensors, or convert them on a machine you can lose",
         )
     raise ModelError(
-        f"{path.name} holds no model*.safetensors, which mlx-lm reads",
+        f"{path.name} holds no {reader.weights}, which {reader.package} reads",
         hint="fetch the whole checkpoint; a consolidated.safetensors alone is not enough",
     )
 
