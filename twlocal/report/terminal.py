@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from twlocal.judge import PUBLISHED
-from twlocal.report.table import columns, minute, one_line, pad, safe, table, wrap
+from twlocal.report.sentences import Sentences, percent
+from twlocal.report.table import columns, one_line, pad, safe, table, wrap
 from twlocal.report.view import RunView
-from twlocal.report.words import alarm, words
-from twlocal.stats import Interval
+from twlocal.report.words import alarm
 from twlocal.tally import Tally
 
 BOLD, RED, YELLOW, _RESET = "\x1b[1m", "\x1b[31m", "\x1b[33m", "\x1b[0m"
@@ -31,21 +31,17 @@ def render(
     console's; what it cannot hold is replaced. lang: "en" or "zh-TW". Raises UsageError for another language.
     """
     report = _Report(view, max(width, _MIN_WIDTH), color, lang, encoding)
-    lines = [*report.headline(), "", *report.facts()]
+    lines = [*report.headline(), "", *report.labelled()]
     alarms = list(report.alarms())
     lines += ["", *alarms] if alarms else []
     lines += ["", *report.subjects()] if by_subject else []
     return "\n".join(lines) + "\n"
 
 
-class _Report:
+class _Report(Sentences):
     def __init__(self, view: RunView, width: int, color: bool, lang: str, encoding: str) -> None:
-        self.view, self.score, self.overall = view, view.score, view.score.overall
-        self.width, self.color, self.lang, self.encoding = width, color, lang, encoding
-        self.words = words(lang)
-
-    def say(self, key: str, **values: object) -> str:
-        return self.words[key].format_map(values)
+        super().__init__(view, lang)
+        self.width, self.color, self.encoding = width, color, encoding
 
     def paint(self, text: str, code: str) -> str:
         return f"{code}{text}{_RESET}" if self.color else text
@@ -71,7 +67,7 @@ class _Report:
             lenient = self.rate("lenient", tally.lenient_accuracy or 0.0, tally.lenient_interval)
             yield from self.lines(indent + lenient, indent)
             rates = (tally.box_rate, tally.parse_rate, tally.lenient_parse_rate)
-            box, parse, lenient_parse = map(_percent, rates)
+            box, parse, lenient_parse = map(percent, rates)
             yield from self.lines(indent + self.say("rates", box=box, parse=parse, lenient=lenient_parse), indent)
         if not score.complete:
             rest = self.say("incomplete", n=tally.n, planned=tally.planned, rest=self.unanswered())
@@ -84,96 +80,15 @@ class _Report:
         if tally.against_chance == "at":
             yield from self.lines(self.say("at_chance", parsed=tally.parsed, correct=tally.correct), "  ", YELLOW)
 
-    def rate(self, key: str, share: float, interval: Interval, **values: object) -> str:
-        # Two decimals where the interval is narrow enough for the second to mean something.
-        digits = 2 if interval.high - interval.low < 0.01 else 1
-        low, high = (f"{100 * end:.{digits}f}" for end in (interval.low, interval.high))
-        return self.say(key, accuracy=f"{100 * share:.{digits}f}%", low=low, high=high, **values)
-
-    def sizes(self, tally: Tally) -> str:
-        return self.say("n" if tally.items == tally.n else "n_repeats", n=tally.n, items=tally.items)
-
-    def unanswered(self) -> str:
-        score, parts = self.score, []
-        if score.failed:
-            kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(score.failures.items()))
-            parts.append(self.say("failed", count=score.failed, kinds=kinds))
-        to_come = self.overall.planned - self.overall.n - score.failed
-        if to_come > 0 or not parts:
-            parts.append(self.say("to_come", count=max(to_come, 0)))
-        return self.words["list"].join(parts)
-
-    def bar(self, name: str) -> str:
-        if name == "protocol" and self.view.why_not:
-            return self.own(self.view.why_not, self.view.why_not_zh)
-        reader, own = self.score.reader, self.view.protocol_reader
-        return self.say(f"why_{name}", name=self.view.protocol, reader=reader, own=own)
-
-    def own(self, english: str, chinese: str) -> str:
-        # Of what the protocol says of itself: one that somebody else wrote may have no Chinese.
-        return chinese if chinese and self.lang == "zh-TW" else english
-
     # -- what surrounds it --------------------------------------------------------------------------------------
 
-    def facts(self) -> Iterator[str]:
+    def labelled(self) -> Iterator[str]:
         """Labelled lines: what ran, and how the responses came out."""
-        facts = list(self._facts())
+        facts = list(self.facts())
         labels = [safe(self.words[key], self.encoding) for key, _ in facts]
         room = max(map(columns, labels)) + 2
         for label, (_, value) in zip(labels, facts, strict=True):
             yield from self.lines(pad(label, room) + value, " " * room)
-
-    def _facts(self) -> Iterator[tuple[str, str]]:
-        view, score, tally = self.view, self.score, self.overall
-        yield "run", view.run
-        yield "model", " ".join(part for part in (view.model, view.revision) if part)
-        items = tally.planned // (score.repeats.asked if score.repeats else 1)
-        since = self.say("withdrawn_since", count=score.withdrawn_since) if score.withdrawn_since else ""
-        drawn, count = items + score.withdrawn, score.withdrawn
-        withdrawn = self.say("withdrawn", drawn=drawn, count=count, since=since) if count else ""
-        yield "bench", self.say("bench_value", bench=view.bench, items=items, withdrawn=withdrawn)
-        title = self.own(view.protocol_title, view.protocol_title_zh)
-        yield "protocol", self.say("protocol_value", name=view.protocol, title=title, sha=view.protocol_sha256[:16])
-        engine = " ".join(part for part in (view.engine or view.backend, view.engine_version) if part)
-        mark = [self.words["quantised_mark"]] if view.quantised else []
-        yield "engine", self.words["list"].join([engine or self.words["unknown"], *mark])
-        if tally.n:
-            odd = self.words["list"].join(self._odd(tally))
-            if odd:
-                yield "responses", odd
-            yield "tokens", self._tokens(tally)
-        if score.repeats:
-            accuracies = self.words["list"].join(_percent(share) for share in score.repeats.accuracies)
-            asked, same, compared = score.repeats.asked, score.repeats.same, score.repeats.compared
-            yield "repeats", self.say("repeats_value", asked=asked, accuracies=accuracies, same=same, compared=compared)
-        if view.sittings:
-            started = self.say("started", when=minute(view.started)) if view.started else ""
-            time = self.words["unknown"] if view.seconds is None else self._duration(view.seconds)
-            several = self.say("sittings", count=view.sittings) if view.sittings > 1 else ""
-            yield "time", self.say("time_value", time=time, sittings=several, started=started)
-
-    def _odd(self, tally: Tally) -> Iterator[str]:
-        for key in ("truncated", "loops", "no_final", "empty", "refused", "filtered", "ordinal"):
-            count = getattr(tally, key)
-            if count:
-                budget = self.view.max_tokens if key == "truncated" else None
-                yield self.say(key, count=count) + ("" if budget is None else self.say("budget", tokens=budget))
-
-    def _tokens(self, tally: Tally) -> str:
-        if tally.untold == tally.n:
-            return self.words["tokens_unknown"]
-        reasoning = self.say("reasoning", count=tally.reasoning_tokens) if tally.reasoning_tokens else ""
-        untold = self.say("untold", count=tally.untold) if tally.untold else ""
-        told = {"prompt": tally.prompt_tokens, "completion": tally.completion_tokens}
-        return self.say("tokens_value", **told, reasoning=reasoning, untold=untold)
-
-    def _duration(self, seconds: float) -> str:
-        if round(seconds, 1) < 60:
-            return self.say("duration_s", s=seconds)
-        minutes, rest = divmod(round(seconds), 60)
-        if minutes < 60:
-            return self.say("duration_m", m=minutes, s=rest)
-        return self.say("duration_h", h=minutes // 60, m=minutes % 60)
 
     def alarms(self) -> Iterator[str]:
         """The alarms, one a paragraph."""
@@ -202,8 +117,4 @@ class _Report:
         n = f"{tally.n:,}" if tally.complete else f"{tally.n:,}/{tally.planned:,}"
         interval = f"{100 * tally.interval.low:.1f}-{100 * tally.interval.high:.1f}" if tally.n else "-"
         rates = (tally.lenient_accuracy, tally.box_rate, tally.parse_rate)
-        return [name, n, _percent(tally.accuracy), interval, *map(_percent, rates), f"{tally.truncated:,}"]
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f}%"
+        return [name, n, percent(tally.accuracy), interval, *map(percent, rates), f"{tally.truncated:,}"]
