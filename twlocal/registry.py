@@ -65,7 +65,7 @@ class KnownModel:
     thinking: "always", "switch" or "". max_tokens: its cap of new tokens, where it needs more than a benchmark's.
     system_role: "merged" where the template has no role for it. remote_code: what would be run with
     trust_remote_code. prepare: "vision_tower" where that has to be taken away first, "gguf" where there is only a GGUF
-    file and no checkpoint. vllm_since: the first vLLM that knows it.
+    file and no checkpoint. vllm_since: the first vLLM that knows it. taiwan_tuned: made for Taiwan by training.
     """
 
     id: str
@@ -94,6 +94,7 @@ class KnownModel:
     trust_remote_code: bool = False
     remote_code: str = ""
     prepare: str = ""
+    taiwan_tuned: bool | None = None
     sources: tuple[Source, ...] = ()
 
     def bytes_in(self, dtype: str = "") -> int | None:
@@ -245,6 +246,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "float16": (bool,),
     "gated": (bool,),
     "trust_remote_code": (bool,),
+    "taiwan_tuned": (bool,),
 }
 _NUMBERS = frozenset(
     {"parameters", "weight_bytes", "context", "layers", "kv_layers", "head_dim", "max_tokens", "bytes"}

@@ -110,6 +110,20 @@ class Row:
     words: tuple[str, tuple[str, str, str, str]] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """An imported result's rows. rows: a line a row (ch, qh, subject, repeat, by tabs; "" where it is not told).
+
+    board, own, cut: a character a row, "-" where something is not told. board: chr(48 + ok + 2·boxp + 4·lenp). own:
+    chr(48 + correct + 2·lenient_correct + 4·wrote_box + 8·parsed + 16·lenient_parsed). cut: whether it was truncated.
+    """
+
+    rows: str
+    board: str
+    own: str
+    cut: str
+
+
 @contextmanager
 def opened(
     database: Path, *, create: bool, warn: Callable[[str], None] = lambda message: None
@@ -302,6 +316,23 @@ class Stored:
             for repeat, subject, qh, ch, *facts, detail in self._db.conn.execute(sql, [result_id]):
                 truths = dict(zip(FACTS, map(_maybe, facts), strict=True))
                 yield ResultRow(repeat=repeat, subject=subject, qh=qh, ch=ch, detail=detail, **truths)
+
+    def packed(self, result_id: int) -> Packed:
+        """The rows of an imported result as long texts, made by SQLite: a tenth of what a tuple a row costs."""
+        # All four are gathered in one pass over the same rows, so they agree whatever the order it visits them in.
+        sql = """
+            SELECT group_concat(ch || char(9) || qh || char(9) || subject || char(9) || repeat, char(10)),
+              group_concat(board, ''), group_concat(own, ''), group_concat(cut, '')
+            FROM (SELECT coalesce(ch, '') ch, coalesce(qh, '') qh, repeat,
+                replace(replace(coalesce(subject, ''), char(9), ' '), char(10), ' ') subject,
+                iif(ok + boxp + lenp IS NULL, '-', char(48 + ok + 2 * boxp + 4 * lenp)) board,
+                iif(correct + lenient_correct + wrote_box + parsed + lenient_parsed IS NULL, '-',
+                  char(48 + correct + 2 * lenient_correct + 4 * wrote_box + 8 * parsed + 16 * lenient_parsed)) own,
+                coalesce(truncated, '-') cut
+              FROM imported_rows WHERE result_id=? ORDER BY at)"""
+        with translated(self._path):
+            rows, board, own, cut = self._db.conn.execute(sql, [result_id]).fetchone()
+        return Packed(rows or "", board or "", own or "", cut or "")
 
     def _free_name(self, name: str) -> str:
         sql = "SELECT name FROM runs UNION SELECT name FROM imported_results"
