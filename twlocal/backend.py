@@ -8,11 +8,13 @@ A backend is a module, found through the `twlocal.backends` entry-point group, s
     ANSWERING: frozenset[str]   those of them that may change an answer, and so belong to a run's identity
     def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend
     def warm() -> None    optional: imports what `open` will need, in a thread, while questions are read; raises nothing
+    CLOSE_SECONDS: float    optional: how long an isolated engine may take to close by itself before it is killed
+    SPREADS: bool           optional: it holds other backends and spreads requests over them; see `Spreader`
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any, Protocol, cast
@@ -138,6 +140,40 @@ class BackendModule(Protocol):
     def open(self, model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend: ...
 
 
+@dataclass(frozen=True)
+class Deaths:
+    """What a backend that looks after processes of its own knows and tells of their deaths (see `twlocal.isolate`).
+
+    prior: how often each request's key has been alone in flight at a death. limit: at so many it is given up, with a
+    completion of the kind ENGINE_DIED. tell: called with (key, message) for every other death that one request is to
+    blame for, by the thread that runs `generate`.
+    """
+
+    prior: Mapping[str, int] = field(default_factory=dict)
+    limit: int = 3
+    tell: Callable[[str, str], None] = lambda key, message: None
+
+
+class Spreader(Protocol):
+    """A backend module that holds other backends; its setting `engine` names which one.
+
+    Answers are that engine's, and so are the run's identity and the settings beyond its own SETTINGS: a run begun
+    without it goes on with it. ANSWERING is empty.
+    """
+
+    ISOLATE: bool
+    EXTRA: str
+    SETTINGS: frozenset[str]
+    ANSWERING: frozenset[str]
+    SPREADS: bool
+
+    def open(self, model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend: ...
+
+    def supervise(self, model: str, decoding: Decoding, settings: Mapping[str, Any], deaths: Deaths) -> Backend:
+        """As `open`, and keeps count of deaths."""
+        ...
+
+
 def available() -> list[str]:
     """Names of the backends that are registered, whether or not their engines are installed."""
     return sorted({point.name for point in entry_points(group=ENTRY_POINTS)})
@@ -156,6 +192,11 @@ def load(name: str) -> BackendModule:
         return cast(BackendModule, points[0].load())
     except ImportError as error:
         raise EngineMissing(f"the backend {name!r} cannot be imported: {error}") from error
+
+
+def spreader(module: BackendModule) -> Spreader | None:
+    """`module` as one that holds other backends, None where it is an engine itself."""
+    return cast(Spreader, module) if getattr(module, "SPREADS", False) else None
 
 
 def missing(extra: str, package: str) -> EngineMissing:

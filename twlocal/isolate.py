@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from twlocal import backend as backends
-from twlocal.backend import ENGINE_DIED, Backend, Completion, Decoding, EngineInfo, Request
+from twlocal.backend import ENGINE_DIED, Backend, Completion, Deaths, Decoding, EngineInfo, Request
 from twlocal.errors import BackendError, EngineDied, TwlocalError
 
 MAX_DEATHS = 3
@@ -39,6 +39,7 @@ class Isolated:
 
     prior: how often each request's key has already been alone in flight at a death, in earlier sittings.
     on_death: called with (key, message) for every death that one request is to blame for, so that it can be stored.
+    close_seconds: how long the child may take to close its engine by itself, where it owns more than its own memory.
     """
 
     def __init__(
@@ -52,8 +53,10 @@ class Isolated:
         on_death: Callable[[str, str], None] = lambda key, message: None,
         max_deaths: int = MAX_DEATHS,
         max_restarts: int = MAX_RESTARTS,
+        close_seconds: float = 0.0,
     ) -> None:
         self._start = (name, model, decoding, dict(settings))
+        self._close_seconds = close_seconds
         self._deaths = dict(prior or {})
         self._on_death = on_death
         self._max_deaths, self._max_restarts = max_deaths, max_restarts
@@ -69,9 +72,10 @@ class Isolated:
         """Stop at once, from any thread: a pending `generate` ends."""
         self._closed.set()
         if self._child is not None:
-            self._child.kill()
             if not self._generating:
-                self._child.dispose()
+                self._child.dispose(self._close_seconds)
+            else:
+                self._child.kill()
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
         source = iter(requests)
@@ -113,7 +117,7 @@ class Isolated:
         finally:
             self._generating = False
             if self._child is not None:
-                self._child.dispose()
+                self._child.dispose(self._close_seconds)
 
     def _live(self, source: Iterator[Request], in_flight: dict[str, Request]) -> Iterator[Completion]:
         child = self._child if self._child is not None and self._child.alive else self._fresh()
@@ -130,6 +134,10 @@ class Isolated:
                 yield value
             elif kind == "info":
                 self._info = value
+            elif kind == "died":  # of a process that the engine looks after
+                key, message = value
+                self._deaths[key] = self._deaths.get(key, 0) + 1
+                self._on_death(key, message)
             elif kind == "error":
                 raise value
             else:  # "end"
@@ -138,7 +146,7 @@ class Isolated:
     def _fresh(self) -> _Child:
         if self._child is not None:
             self._child.dispose()
-        self._child = _Child(self._start)
+        self._child = _Child(self._start, self._deaths, self._max_deaths)
         self._info = self._child.info
         return self._child
 
@@ -159,12 +167,16 @@ class Isolated:
 class _Child:
     """The child process and its pipe. Receiving from a dead child raises EngineDied with its last words."""
 
-    def __init__(self, start: tuple[str, str, Decoding, dict[str, Any]]) -> None:
+    def __init__(
+        self, start: tuple[str, str, Decoding, dict[str, Any]], deaths: Mapping[str, int], max_deaths: int
+    ) -> None:
         context = multiprocessing.get_context("spawn")
         self._words = _scratch()
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(
-            target=_child_main, args=(theirs, start, _Descriptor(self._words.fileno())), daemon=True
+            target=_child_main,
+            args=(theirs, start, _Descriptor(self._words.fileno()), dict(deaths), max_deaths),
+            daemon=True,
         )
         # At exit multiprocessing asks its children to end and waits; this one is deaf to that.
         multiprocessing.util.Finalize(self, _killed, args=(self._process,), exitpriority=0)
@@ -200,8 +212,14 @@ class _Child:
         with suppress(ValueError, OSError):
             self._process.kill()
 
-    def dispose(self) -> None:
-        """End the process and give its pipe and files back; only where nobody waits for it."""
+    def dispose(self, seconds: float = 0.0) -> None:
+        """End the process and give its pipe and files back; only where nobody waits for it.
+
+        With `seconds` it hears of its end by the closed pipe, and has so long to close its engine.
+        """
+        if self.alive and seconds:
+            self._pipe.close()
+            self._process.join(timeout=seconds)
         self.kill()
         self._process.join(timeout=10)
         self._pipe.close()
@@ -275,14 +293,20 @@ def _interrupts_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _child_main(pipe: Connection, start: tuple[str, str, Decoding, dict[str, Any]], words: _Descriptor) -> None:
+def _child_main(
+    pipe: Connection,
+    start: tuple[str, str, Decoding, dict[str, Any]],
+    words: _Descriptor,
+    prior: Mapping[str, int],
+    max_deaths: int,
+) -> None:
     for number in _DEAF_TO:
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()
     # What native code prints must not end up between our own lines, but must not be lost either.
     words.take_over(1, 2)
     try:
-        engine = _open(*start)
+        engine = _open(*start, Deaths(prior, max_deaths, lambda key, message: pipe.send(("died", (key, message)))))
     except BaseException as error:
         pipe.send(("error", _portable(error)))
         return
@@ -290,6 +314,7 @@ def _child_main(pipe: Connection, start: tuple[str, str, Decoding, dict[str, Any
     with suppress(EOFError, OSError):
         while pipe.recv()[0] == "generate":
             _serve(pipe, engine)
+    engine.close()
 
 
 def _serve(pipe: Connection, engine: Backend) -> None:
@@ -318,8 +343,11 @@ def _pulled(pipe: Connection) -> Iterator[Request]:
         yield request
 
 
-def _open(name: str, model: str, decoding: Decoding, settings: dict[str, Any]) -> Backend:
-    return backends.load(name).open(model, decoding, settings)
+def _open(name: str, model: str, decoding: Decoding, settings: dict[str, Any], deaths: Deaths) -> Backend:
+    module = backends.load(name)
+    if spreader := backends.spreader(module):
+        return spreader.supervise(model, decoding, settings, deaths)
+    return module.open(model, decoding, settings)
 
 
 def _portable(error: BaseException) -> BaseException:
