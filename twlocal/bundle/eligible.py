@@ -94,7 +94,7 @@ def dataset_bar(
         )
     if found.fingerprint == run.manifest["bench"]["fingerprint"]:
         return None, ""
-    compared = compare(rows, found.items, run.manifest["sample"])
+    compared = compare(rows, found.items, run.manifest["sample"], found.withdrawn.keys())
     if compared.same:
         return None, ""
     return Bar(f"its dataset has changed since: against it, the run has {compared}", again), ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +21,12 @@ if TYPE_CHECKING:
 @click.argument("name", metavar="[RUN]", required=False)
 @click.option("--by", type=click.Choice(["subject"]), help="Add a line a subject.")
 @click.option("--reader", help="Read the responses with another reader (box, lenient, twinkle_box, board_strict, …).")
+@click.option(
+    "--withdrawn",
+    metavar="FILE",
+    type=click.Path(exists=True, path_type=Path),
+    help="Leave out the rows that this list names: withdrawn.jsonl, its folder, or a file of content hashes, one a line.",
+)
 @json_option
 @lang_option
 @db_option
@@ -32,7 +40,13 @@ def report(name: str | None, **options: Any) -> None:
         if result is not None:
             _show_imported(stored, result, options)
         else:
-            show_report(runs, runs.get(name), options)
+            show_report(runs, runs.get(name), options, withdrawn=_listed(options))
+
+
+def _listed(options: Mapping[str, Any]) -> AbstractSet[str]:
+    from twlocal.dataset import withdrawals
+
+    return withdrawals.read(options["withdrawn"]).keys() if options["withdrawn"] else frozenset()
 
 
 def _show_imported(stored: Stored, result: Imported, options: Mapping[str, Any]) -> None:
@@ -47,7 +61,17 @@ def _show_imported(stored: Stored, result: Imported, options: Mapping[str, Any])
             f"{result.name} was imported without responses that could be read again",
             hint="leave --reader out; a bundle made with --full can be read again",
         )
-    found = known(result, stored.rows(result.id))
+    withdrawn = _listed(options)
+    rows = list(stored.rows(result.id))
+    if withdrawn and any(row.ch is None for row in rows):
+        raise UsageError(
+            f"{result.name} does not tell the content hashes of its rows, so none can be left out",
+            hint="leave --withdrawn out; twlocal's own bundles tell them",
+        )
+    left = [row for row in rows if row.ch not in withdrawn]
+    if len(left) < len(rows):
+        note(f"{len(rows) - len(left):,} of {len(rows):,} rows are withdrawn and left out")
+    found = known(result, left)
     if options["as_json"]:
         out(json.dumps(as_dict(found), ensure_ascii=False, indent=1))
         return
@@ -55,15 +79,17 @@ def _show_imported(stored: Stored, result: Imported, options: Mapping[str, Any])
     out(render(found, width(sys.stdout), by_subject=by_subject, lang=lang, encoding=sys.stdout.encoding))
 
 
-def show_report(runs: Runs, run: RunRow, options: Mapping[str, Any]) -> None:
-    """Print a run's report as the options want it."""
+def show_report(
+    runs: Runs, run: RunRow, options: Mapping[str, Any], *, withdrawn: AbstractSet[str] = frozenset()
+) -> None:
+    """Print a run's report as the options want it, without the rows whose content hashes are `withdrawn`."""
     import json
 
     from twlocal.report.build import build
     from twlocal.report.jsonview import as_dict
     from twlocal.report.terminal import render
 
-    view = build(runs, run, reader=options.get("reader"))
+    view = build(runs, run, reader=options.get("reader"), withdrawn=withdrawn)
     if options["as_json"]:
         out(json.dumps(as_dict(view), ensure_ascii=False, indent=1))
         return

@@ -102,15 +102,18 @@ def run(**options: Any) -> int:
 def resume(name: str | None, **options: Any) -> int:
     """Go on with RUN, or with the unfinished run that was worked on last."""
     from twlocal.evaluate import last_unfinished
-    from twlocal.plan import Wish
+    from twlocal.plan import Wish, withdrawn_by
 
     with opened(options["database"], create=False) as runs:
         found = last_unfinished(runs, name)
         wish = Wish.from_json(found.wish)
-    return _work(wish, options, expected=found.key)
+        began_without = withdrawn_by(found.manifest)
+    return _work(wish, options, expected=found.key, withdrawn=began_without)
 
 
-def _work(wish: Wish, options: dict[str, Any], *, expected: str | None = None) -> int:
+def _work(
+    wish: Wish, options: dict[str, Any], *, expected: str | None = None, withdrawn: frozenset[str] | None = None
+) -> int:
     from twlocal import evaluate
     from twlocal.cli.interrupt import EXIT_INTERRUPTED, interruptible
     from twlocal.cli.progress import watcher
@@ -119,13 +122,13 @@ def _work(wish: Wish, options: dict[str, Any], *, expected: str | None = None) -
 
     around = evaluate.Surroundings()
     with opened(options["database"], create=True) as runs:
-        prepared = evaluate.prepare(wish, runs, around)
+        prepared = evaluate.prepare(wish, runs, around, withdrawn=withdrawn)
         if expected is not None and prepared.plan.key != expected:
             raise UsageError(
                 "the model, the dataset or the protocol has changed since this run began: going on would mix two runs",
                 hint="bring back what it was, or start another run with `twlocal run`",
             )
-        for line in prepared.questions.told():
+        for line in [*prepared.questions.told(), *prepared.told()]:
             note(line)
         progress = watcher(sys.stderr, prepared.plan.protocol.reader, quiet=options["quiet"])
         stop = Stop()
@@ -142,7 +145,7 @@ def _work(wish: Wish, options: dict[str, Any], *, expected: str | None = None) -
                 )
         finally:
             progress.close()
-        show_report(runs, outcome.run, options)
+        show_report(runs, outcome.run, options, withdrawn=prepared.questions.withdrawn.keys())
         if outcome.state == "complete":
             return 0
         left = outcome.run.planned - outcome.run.answered

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 @click.option(
     "--withdrawn",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file of content hashes, one a line: rows that are drawn and not scored.",
+    help="Rows that are drawn and not scored, beside those that --bench lists: withdrawn.jsonl, or content hashes, one "
+    "a line.",
 )
 @click.option(
     "--max-size",
@@ -47,13 +48,15 @@ def verify(path: Path, **options: Any) -> int:
     from twlocal.bundle import loose, unpack, write
     from twlocal.bundle.verify import Finding, Verified
     from twlocal.bundle.verify import verify as check
+    from twlocal.dataset import withdrawals
 
     dataset = None
     if options["bench"]:
         from twlocal.cli.dataset_options import load_dataset
 
         dataset = load_dataset(options["bench"], options)
-    withdrawn = _withdrawn(options["withdrawn"])
+    listed = withdrawals.read(options["withdrawn"]) if options["withdrawn"] else {}
+    withdrawn = listed.keys() | (dataset.withdrawn.keys() if dataset is not None else frozenset())
     results: list[Loose] = []
     try:
         with unpack.opened(path, limit=int(options["max_size"] * (1 << 30))) as folder:
@@ -77,21 +80,6 @@ def verify(path: Path, **options: Any) -> int:
         count = len(found.findings)
         note(f"{count:,} finding{'' if count == 1 else 's'}: {path} does not hold together")
     return 0 if found.clean else 1
-
-
-def _withdrawn(path: Path | None) -> frozenset[str]:
-    import re
-
-    from twlocal.errors import UsageError
-
-    if path is None:
-        return frozenset()
-    lines = [line.split("#")[0].strip().lower() for line in path.read_text(encoding="utf-8-sig").splitlines()]
-    hashes = [line for line in lines if line]
-    for line in hashes:
-        if not re.fullmatch(r"[0-9a-f]{64}", line):
-            raise UsageError(f"{path}: {line[:80]!r} is not a content hash", hint="64 hexadecimal digits a line")
-    return frozenset(hashes)
 
 
 def _told(found: Verified, results: Sequence[Loose]) -> list[str]:

@@ -9,9 +9,7 @@ from twlocal.runs import RunRow, Runs
 from twlocal.score import score
 
 
-def build(
-    runs: Runs, run: RunRow, *, reader: str | None = None, withdrawn: AbstractSet[str] = frozenset()
-) -> RunView:
+def build(runs: Runs, run: RunRow, *, reader: str | None = None, withdrawn: AbstractSet[str] = frozenset()) -> RunView:
     """Score a run's stored responses, under its protocol's reader or another one.
 
     `withdrawn` are content hashes of rows that are not to be scored, beside those that the run did not ask because they
