@@ -305,11 +305,11 @@ def _decoding(evidence: Evidence, tally: Tally, temperature: float | None) -> It
         yield _alarm("not_reproducible", count=otherwise, again=again)
 
 
-def early_stop(recent: Sequence[Record]) -> str | None:
+def early_stop(recent: Sequence[Record], *, alike: bool = True) -> str | None:
     """Why a run whose first responses are `recent` should be stopped rather than end at 0%; None to go on.
 
     It takes 8 responses, all of them empty, or all of them one and the same text in which not even the lenient reader
-    finds an answer. Readable answers never stop a run, however alike they are.
+    finds an answer. Readable answers never stop a run, however alike they are. `alike` false: only empty ones do.
     """
     if len(recent) < EARLY:
         return None
@@ -325,7 +325,7 @@ def early_stop(recent: Sequence[Record]) -> str | None:
             f"the first {len(recent)} responses are all empty: "
             "check the chat template, the stop sequences and the server's log"
         )
-    if any(judge(record).lenient.letter is not None for record in recent):
+    if not alike or any(judge(record).lenient.letter is not None for record in recent):
         return None
     shown = " ".join(first[:BARE].split())
     return (

@@ -333,7 +333,8 @@ class _Sitting:
 
     def _judge(self) -> None:
         """Stop a run that can only end badly, and say why, rather than report 0%."""
-        if self._answers <= _WATCHED and (reason := early_stop(self._first)):
+        # A judge may well say the same of everything: that is for its calibration to tell.
+        if self._answers <= _WATCHED and (reason := early_stop(self._first, alike=not self._plan.stage)):
             raise RunError(reason, hint="twlocal show RUN ITEM shows what came back")
         failed = self._failed_in_a_row
         if self._answers == 0 and len(failed) >= _HOPELESS_TOO_LONG and all(f.error_kind == TOO_LONG for f in failed):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from twlocal.backend import ENGINE_DIED, EngineInfo
 from twlocal.errors import StoreFull, UsageError
-from twlocal.plan import Plan
+from twlocal.plan import Plan, Wish
 from twlocal.record import Record
 from twlocal.responses import (
     INSERT_FAILURE,
@@ -118,6 +118,8 @@ class Runs:
             "manifest": _json(plan.manifest),
             "created_at": at,
         }
+        if plan.stage:
+            row |= {"stage": plan.stage, "asker": plan.asker}
         run_id = self._db.table("runs").insert(row).last_pk
         # executemany, not insert_all: 250,000 rows, and the same words may already be there from another run. Encoded
         # here: Python would keep the UTF-8 that it makes of each text for as long as the text lives, 90 MB in all.
@@ -228,14 +230,17 @@ class Runs:
     # -- reading ------------------------------------------------------------------------------------------------
 
     def get(self, name: str | None = None, *, key: str | None = None, detail: bool = True) -> RunRow:
-        """One run by its name, number, or beginning of its name; by key; or the newest. Raises UsageError."""
+        """One run by its name, number, or beginning of its name; by key; or the newest. Raises UsageError.
+
+        What a stage asked (`twlocal formosa draft`) has no score: it is found by its key alone.
+        """
         if key is not None:
             rows = self._select("WHERE r.key=?", [key], detail)
         elif name is None:
-            rows = self._select("ORDER BY r.id DESC LIMIT 1", [], detail)
+            rows = self._select("WHERE r.stage='' ORDER BY r.id DESC LIMIT 1", [], detail)
         else:
-            rows = self._select("WHERE r.name=? OR CAST(r.id AS TEXT)=?", [name, name], detail)
-            rows = rows or self._select("WHERE substr(r.name, 1, length(?))=?", [name, name], detail)
+            rows = self._select("WHERE r.stage='' AND (r.name=? OR CAST(r.id AS TEXT)=?)", [name, name], detail)
+            rows = rows or self._select("WHERE r.stage='' AND substr(r.name, 1, length(?))=?", [name, name], detail)
         if not rows:
             raise UsageError(
                 "there is no run yet" if name is None else f"there is no run {name!r}", hint="twlocal runs lists them"
@@ -251,14 +256,34 @@ class Runs:
         rows = self._select("WHERE r.key=?", [key], True)
         return rows[0] if rows else None
 
+    def engine_of(self, wish: Wish) -> str | None:
+        """The backend of the newest run of exactly this call, if it was begun: where a choice was made, it stays."""
+        with translated(self._path):
+            row = self._db.conn.execute(
+                "SELECT backend FROM runs WHERE wish=? ORDER BY id DESC LIMIT 1", [_json(wish.as_json())]
+            ).fetchone()
+        return str(row[0]) if row else None
+
     def all(self) -> list[RunRow]:
-        """Every run, oldest first, without manifests."""
-        return self._select("ORDER BY r.id", [], False)
+        """Every run over a benchmark, oldest first, without manifests."""
+        return self._select("WHERE r.stage='' ORDER BY r.id", [], False)
+
+    def asked_by(self, asker: str) -> list[RunRow]:
+        """The runs in which a stage asked under this key, oldest first."""
+        return self._select("WHERE r.asker=? ORDER BY r.id", [asker], False)
+
+    def planned_texts(self, run_id: int) -> dict[str, str]:
+        """What a run asks: content hash → the text of the question. A private run keeps no texts."""
+        sql = """SELECT i.content_hash, w.question FROM run_items i JOIN items w ON w.content_hash=i.content_hash
+                 WHERE i.run_id=? AND w.question IS NOT NULL"""
+        with translated(self._path):
+            return dict(self._db.conn.execute(sql, [run_id]))
 
     def unfinished(self) -> list[RunRow]:
-        """Runs that still have unanswered rows, the one worked on last first."""
+        """Runs over a benchmark that still have unanswered rows, the one worked on last first."""
         order = "ORDER BY (SELECT max(last_seen_at) FROM sittings s WHERE s.run_id=r.id) DESC, r.id DESC"
-        return [row for row in self._select("WHERE r.completed_at IS NULL " + order, [], True) if not row.complete]
+        where = "WHERE r.completed_at IS NULL AND r.stage='' " + order
+        return [row for row in self._select(where, [], True) if not row.complete]
 
     def _select(self, where: str, params: Sequence[object], detail: bool) -> list[RunRow]:
         heavy = "r.wish, r.manifest" if detail else "'{}', '{}'"

@@ -23,9 +23,9 @@ FIRST_LINE_SECONDS, LINE_SECONDS = 1.0, 15.0
 class Progress:
     """Counts and tells. `stored` is called after each commit, so that what is shown is safe on disk."""
 
-    def __init__(self, stream: TextIO, reader: str) -> None:
+    def __init__(self, stream: TextIO, reader: str | None) -> None:
         self._stream = stream
-        self._running = Running(reader)
+        self._running = Running(reader) if reader else None  # None: these answers have no score
         self._done = self._total = self._failed = self._at_start = 0
 
     def started(self, run: RunRow, done: int, total: int) -> None:
@@ -40,8 +40,9 @@ class Progress:
             self.note(f"{run.name}: all {total} answered before")
 
     def stored(self, records: list[Record], failures: list[Completion]) -> None:
-        for record in records:
-            self._running.add(record)
+        if self._running is not None:
+            for record in records:
+                self._running.add(record)
         self._done += len(records)
         self._failed += len(failures)
         for failure in failures[:1]:
@@ -63,9 +64,9 @@ class Progress:
         """Tell of `more` answers stored; a quiet run tells nothing."""
 
     def _rates(self) -> str:
-        if not self._running.n:
-            return ""
         failed = f", {self._failed} failed" if self._failed else ""
+        if self._running is None or not self._running.n:
+            return failed.removeprefix(", ")
         # Of this sitting's answers only, and so with their number: after going on, it is not the score of the run.
         right = f"{self._running.accuracy:.1%} of {self._running.n:,} right"
         return f"{right}, {self._running.box_rate:.1%} boxed{failed}"
@@ -74,7 +75,7 @@ class Progress:
 class Bar(Progress):
     """A tqdm bar with the rate, the time left, running accuracy and box rate."""
 
-    def __init__(self, stream: TextIO, reader: str) -> None:
+    def __init__(self, stream: TextIO, reader: str | None) -> None:
         super().__init__(stream, reader)
         self._bar: tqdm[Never] | None = None
 
@@ -118,7 +119,7 @@ class Bar(Progress):
 class Lines(Progress):
     """Plain lines, for a log: no carriage return, no colour; after a second, then ever more rarely, and at the end."""
 
-    def __init__(self, stream: TextIO, reader: str) -> None:
+    def __init__(self, stream: TextIO, reader: str | None) -> None:
         super().__init__(stream, reader)
         self._started_at = self._told_at = time.monotonic()
         self._pause = FIRST_LINE_SECONDS
@@ -142,7 +143,7 @@ class Silent(Progress):
         return
 
 
-def watcher(stream: TextIO, reader: str, *, quiet: bool) -> Progress:
+def watcher(stream: TextIO, reader: str | None, *, quiet: bool) -> Progress:
     """The kind of progress that fits the stream it is written to. Losing that stream does not stop the work."""
     patient = cast("TextIO", _Patient(stream))
     if quiet:

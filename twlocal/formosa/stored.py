@@ -1,6 +1,6 @@
 """Builds of tw-formosa-bench in the database: what each stage left.
 
-The tables are told by db/migrations/0003_formosa.sql.
+The tables are told by db/migrations/0003_formosa.sql; what models said is in `twlocal.formosa.asked`.
 
 Every method that writes is one transaction, so that a stage that was killed goes on where it stopped, and a row that is
 there is there whole.
@@ -9,22 +9,18 @@ there is there whole.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from twlocal.errors import UsageError
 from twlocal.formosa.articles import Article
+from twlocal.formosa.asked import Asked
 from twlocal.formosa.drafts import Draft
 from twlocal.formosa.screening import Screened
+from twlocal.formosa.tables import as_json
 from twlocal.formosa.windows import Window, printed
 from twlocal.item import Item
-from twlocal.store import translated
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,32 +44,8 @@ class StoredDraft:
     draft: Draft
 
 
-class Builds:
+class Builds(Asked):
     """The builds in a database; `path` is for messages."""
-
-    def __init__(self, db: Database, path: Path) -> None:
-        self._db = db
-        self._path = path
-
-    @contextmanager
-    def _writing(self) -> Iterator[Any]:
-        with translated(self._path):
-            connection = self._db.conn
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                connection.rollback()
-                raise
-
-    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with translated(self._path):
-            return list(self._db.conn.execute(sql, values))
-
-    def close(self) -> None:
-        """Close the database."""
-        self._db.conn.close()
 
     # --- builds and windows -------------------------------------------------------------------------------------------
 
@@ -85,7 +57,7 @@ class Builds:
             connection.execute(
                 "INSERT INTO formosa_builds (key, name, corpus, settings, files, created_at) VALUES (?, ?, ?, ?, ?, ?) "
                 "ON CONFLICT (key) DO NOTHING",
-                (key, name, corpus, _json(settings), _json(files), now),
+                (key, name, corpus, as_json(settings), as_json(files), now),
             )
         return self._builds("WHERE key = ?", (key,))[0]
 
@@ -131,7 +103,7 @@ class Builds:
                 (
                     build.id, article.path, article.sha256, article.title, article.category, article.author,
                     article.date, article.license, chars, prose, sum(printed(window.text) for window in windows),
-                    _json(dropped), note,
+                    as_json(dropped), note,
                 ),
             )  # fmt: skip
             if done.rowcount:
@@ -242,7 +214,7 @@ class Builds:
                         rules,
                         int(screened.kept),
                         screened.draft.question,
-                        _json([asdict(finding) for finding in screened.findings]),
+                        as_json([asdict(finding) for finding in screened.findings]),
                     ),
                 )
 
@@ -276,7 +248,3 @@ class Builds:
             (build.id,),
         )
         return [(by_id[row[0]], row[1], Item(row[2], tuple(row[3:7]), row[7])) for row in rows]
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
