@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from twlocal.cli.common import Stages, db_option, json_option, note, out
+from twlocal.cli.formosa_calibrate import calibrate
 
 if TYPE_CHECKING:
     from twlocal.formosa.baselines import Baseline
@@ -210,6 +211,10 @@ def lexicon(
             note(f"{entry.term.text} was proposed as strict and fired {entry.fires} times: {'; '.join(entry.examples)}")
         elif examples and entry.fires:
             note(f"{entry.term.text} ({entry.term.level}) fired {entry.fires} times: {'; '.join(entry.examples)}")
+
+
+for _command in (calibrate,):
+    formosa.add_command(_command)
 
 
 @contextmanager

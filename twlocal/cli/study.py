@@ -6,6 +6,7 @@ import click
 
 from twlocal.cli.common import Stages
 from twlocal.cli.study_ask import budget, prompt
+from twlocal.cli.study_judges import judges
 from twlocal.cli.study_scores import axes, halflife
 from twlocal.cli.study_stored import extraction, failures, noise, sample, stop_at_box
 
@@ -18,5 +19,5 @@ def study() -> None:
     """
 
 
-for _command in (extraction, prompt, budget, stop_at_box, sample, noise, axes, halflife, failures):
+for _command in (extraction, prompt, budget, judges, stop_at_box, sample, noise, axes, halflife, failures):
     study.add_command(_command)

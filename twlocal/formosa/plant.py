@@ -56,8 +56,8 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Unique among the cases planted from distinct items: the kind and the beginning of the origin."""
-        return f"{self.kind}:{self.origin[:16]}"
+        """The kind and the beginning of the shown item's content hash: where names are equal, so is what is shown."""
+        return f"{self.kind}:{self.item.content_hash[:16]}"
 
 
 def plant(goods: Sequence[Good], count: int, *, seed: str = "") -> list[Case]:
@@ -81,7 +81,7 @@ def plant(goods: Sequence[Good], count: int, *, seed: str = "") -> list[Case]:
         ]
         if len(cases) == (1 + len(CLASSES)) * count:
             break
-    return sorted(cases, key=lambda case: _hash(seed, case.name))
+    return sorted(cases, key=lambda case: _hash(seed, case.kind, case.origin))
 
 
 def wrong_key(good: Good, seed: str = "") -> Case:
