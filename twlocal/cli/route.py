@@ -72,7 +72,7 @@ def route(name: str, **options: Any) -> int:
     if options["as_json"]:
         out(json.dumps(as_dict(decided, machine, assumed=assumed, if_installed=more), ensure_ascii=False, indent=1))
     else:
-        out(_page(decided, machine, language(options["lang"]), assumed=assumed, if_installed=more))
+        out(page(decided, machine, language(options["lang"]), assumed=assumed, if_installed=more))
     return 0 if decided.engine else 1
 
 
@@ -126,7 +126,8 @@ def as_dict(decided: Route, machine: Hardware, *, assumed: bool, if_installed: s
     }
 
 
-def _page(decided: Route, machine: Hardware, lang: str, *, assumed: bool, if_installed: str | None) -> str:
+def page(decided: Route, machine: Hardware, lang: str, *, assumed: bool, if_installed: str | None) -> str:
+    """A route as people read it, with every engine's reasons."""
     from twlocal.doctor import describe
     from twlocal.engines import EXTRAS
     from twlocal.report.table import one_line, safe, wrap

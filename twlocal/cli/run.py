@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from twlocal.cli.common import db_option, json_option, lang_option, note, opened, program
+from twlocal.cli.common import db_option, json_option, lang_option, language, note, opened, program
 from twlocal.cli.dataset_options import dataset_options, load_settings
 from twlocal.cli.engine_options import absolute, bench_name, engine_options, engine_settings, model_name, protocol_name
 from twlocal.errors import UsageError
 
 if TYPE_CHECKING:
+    from twlocal.hardware import Hardware
     from twlocal.plan import Wish
+    from twlocal.route import Route
 
 _SAMPLE_ALL = "all"
 
@@ -58,7 +61,11 @@ _SAMPLE_ALL = "all"
 )
 @engine_options
 @dataset_options
+@click.option(
+    "--quantised", is_flag=True, help="Allow a quantised file where the released precision does not fit; it is marked."
+)
 @click.option("--retry-failed", is_flag=True, help="Ask again what was given up because it killed the engine.")
+@click.option("--verbose", "-v", is_flag=True, help="Say in full why this engine was chosen, as `twlocal route` does.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @json_option
 @lang_option
@@ -66,9 +73,10 @@ _SAMPLE_ALL = "all"
 def run(**options: Any) -> int:
     """Ask MODEL the questions of a benchmark, and score the answers.
 
-    MODEL is a .gguf file, a folder (one in it, or a checkpoint for mlx), a Hub id (owner/name), a server
-    (http(s)://host/v1#name), or smollm2-135m, the small model of the demo. Every answer is stored the moment it
-    arrives; the same command goes on where it stopped.
+    MODEL is a .gguf file, a checkpoint's folder, a Hub id (owner/name), a short name that `twlocal route` knows, a
+    server (http(s)://host/v1#name), or smollm2-135m, the small model of the demo. Where several engines could run it,
+    one is chosen for this machine, and said why. Every answer is stored the moment it arrives; the same command goes
+    on where it stopped.
     """
     from twlocal.plan import Wish
 
@@ -88,6 +96,7 @@ def run(**options: Any) -> int:
         private=options["private"],
         data=load_settings(options),
         settings=engine_settings(options),
+        quantised=options["quantised"],
     )
     return _work(wish, options)
 
@@ -120,7 +129,7 @@ def _work(
     from twlocal.cli.report import show_report
     from twlocal.runner import Stop
 
-    around = evaluate.Surroundings()
+    around = evaluate.Surroundings(decided=partial(_tell_route, options), note=note)
     with opened(options["database"], create=True) as runs:
         prepared = evaluate.prepare(wish, runs, around, withdrawn=withdrawn)
         if expected is not None and prepared.plan.key != expected:
@@ -153,3 +162,15 @@ def _work(
         where = "" if str(options["database"]) == "twlocal.db" else f" --db {options['database']}"
         note(f"{outcome.state}: {left} of {total} not answered yet\n  → {program()} resume {outcome.run.name}{where}")
         return EXIT_INTERRUPTED if outcome.state == "interrupted" else 1
+
+
+def _tell_route(options: dict[str, Any], route: Route, machine: Hardware) -> None:
+    """Say which engine was chosen and why: one line, or all of it."""
+    from twlocal import placing
+    from twlocal.cli.route import page
+
+    lang = language(options["lang"])
+    if options.get("verbose"):
+        note(page(route, machine, lang, assumed=False, if_installed=None))
+    elif not options["quiet"]:
+        note(placing.line(route, lang))

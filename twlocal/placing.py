@@ -1,0 +1,397 @@
+"""Where the model of a run runs: what MODEL names, this machine and its engines → an engine, settings, the weights.
+
+What names its engine by itself (a server, a .gguf file, --backend) goes there. A model of the registry, a checkpoint or
+a Hub repository goes where `route.decide` sends it. Whatever can be known without the weights is looked at before they
+are fetched: whether an engine knows the architecture, memory, the gate, room on the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from twlocal import hub_models, models
+from twlocal.errors import ModelError
+
+if TYPE_CHECKING:
+    from twlocal.engines import EngineFacts
+    from twlocal.hardware import Hardware
+    from twlocal.hub_models import Repository
+    from twlocal.item import Item
+    from twlocal.models import Model
+    from twlocal.protocol import Protocol
+    from twlocal.registry import KnownModel, Registry
+    from twlocal.route import Route
+    from twlocal.verdict import Wishes
+
+# A setting of the engines that can run a model's own code. Only a person gives it; nothing here and no registry does.
+TRUST = "trust_remote_code"
+Look = Callable[["Registry"], tuple["Hardware", Sequence["EngineFacts"]]]
+Decided = Callable[["Route", "Hardware"], None]
+# What is left free on the disk beside the weights.
+DISK_RESERVE = 1 << 30
+# The embedded engines measure their context by themselves, from the prompts; the route's is a plan's.
+_MEASURED_THERE = ("context",)
+# vLLM's, which must be told before it sees a prompt; and the tokens that a template may write around a message.
+_CONTEXT = "max_model_len"
+_TEMPLATE = 64
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A model on its way to an engine; nothing large is fetched yet.
+
+    fetch: gets the weights, as far as they are not there, and gives the model. absent: bytes still to fetch, None where
+    that is not known. repository and names: what is fetched, of a Hub model.
+    """
+
+    backend: str
+    fetch: Callable[[], Model]
+    route: Route | None = None
+    machine: Hardware | None = None
+    absent: int | None = 0
+    repository: Repository | None = None
+    names: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The decision for a run's record: codes, no sentences. Empty where nothing was decided."""
+        if self.route is None:
+            return {}
+        return {
+            "engine": self.backend,
+            "device": self.route.verdicts[0].device,
+            "source": self.route.source if "/" in self.route.source and not Path(self.route.source).exists() else "",
+            "settings": applied(self.route),
+            "reasons": {one.engine: [reason.code for reason in one.reasons] for one in self.route.verdicts},
+        }
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a run asks of placing.
+
+    model: MODEL as given. backend: as given, or None. settings: the person's own. max_tokens: new tokens an answer may
+    have. quantised: whether a quantised file may stand in. earlier: the engine on which the same call began, "" where
+    it did not; it goes on there as long as that can run it. gpus: at most so many cards.
+    """
+
+    model: str
+    backend: str | None
+    settings: Mapping[str, Any]
+    max_tokens: int | None = None
+    quantised: bool = False
+    earlier: str = ""
+    gpus: int | None = None
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What placing knows of its surroundings: the environment, the Hub token, and how to look at the machine."""
+
+    environ: Mapping[str, str]
+    token: str | None
+    look: Look
+    decided: Decided = lambda route, machine: None
+    note: Callable[[str], None] = lambda line: None
+
+
+def this_machine(registry: Registry, environ: Mapping[str, str]) -> tuple[Hardware, tuple[EngineFacts, ...]]:
+    """The hardware of this machine and the engines in this environment."""
+    from twlocal import doctor, engines, hardware
+
+    here = hardware.from_recording(hardware.probe(doctor.nearest(doctor.model_cache(environ)), environ))
+    return here, engines.installed(registry.models.values(), metal=here.apple is not None)
+
+
+def place(asked: Asked, outside: Outside) -> Placed:
+    """Decide where the model runs. Raises ModelError with the reasons where it cannot, EngineMissing, UsageError."""
+    name = asked.model
+    path = Path(name).expanduser()
+    if "://" in name or name == models.DEMO_MODEL:
+        return _as_named(asked, outside)
+    if path.exists():
+        bare = asked.backend is None and models.is_bare_checkpoint(path)
+        return _local(asked, outside, path) if bare else _as_named(asked, outside)
+    if name.endswith(".gguf") and ":" not in name:
+        return _as_named(asked, outside)
+    return _of_the_hub(asked, outside)
+
+
+def _as_named(asked: Asked, outside: Outside, model: str | None = None) -> Placed:
+    """What needs no decision."""
+    found = models.resolve(model or asked.model, backend=asked.backend, token=outside.token)
+    return Placed(asked.backend or found.backend, lambda: found)
+
+
+# ── a checkpoint on this disk ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _local(asked: Asked, outside: Outside, path: Path) -> Placed:
+    from twlocal import checkpoint, registry
+
+    known = registry.load(outside.environ)
+    decision = _Decision(asked, outside, known)
+    route = decision.of(checkpoint.read(path, known))
+    outside.decided(route, decision.machine)
+    engine = str(route.engine)
+    fetch = partial(replace, models.checkpoint_in(path, engine), settings=applied(route))
+    return Placed(engine, fetch, route, decision.machine)
+
+
+# ── a model of the Hub ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _of_the_hub(asked: Asked, outside: Outside) -> Placed:
+    from twlocal import registry
+
+    known = registry.load(outside.environ)
+    base, revision, file = models.name_parts(asked.model)
+    model = known.find(base)
+    if model is None and not models.is_hub_id(asked.model):
+        near = known.near(base)
+        raise ModelError(
+            f"{asked.model!r} names no model",
+            hint=(f"did you mean {', '.join(near)}? " if near else "")
+            + f"a .gguf file, a Hub id (owner/name), http(s)://host/v1#name, or {models.DEMO_MODEL}",
+        )
+    if model is not None and model.sources and all(source.package for source in model.sources):
+        return _as_named(asked, outside, models.DEMO_MODEL)
+    elsewhere = [one for one in model.sources if one.repo.casefold() == base.casefold()] if model is not None else []
+    own = model is None or not elsewhere or base.casefold() == model.id.casefold()
+    repo = base if model is None or not own else model.id
+    if asked.backend not in (None, *registry.ENGINES) or (
+        file is not None and asked.backend not in (None, "llama_cpp")
+    ):
+        suffix = (f"@{revision}" if revision else "") + (f":{file}" if file else "")
+        return _as_named(asked, outside, repo + suffix)
+    decision = _Decision(asked, outside, known)
+    if model is not None and not own:
+        # The repository of one engine's files was named: that one is meant, quantised or not.
+        source = elsewhere[0]
+        model = replace(model, sources=(source,))
+        if source.engine != "llama_cpp":
+            return decision.checkpoint(model, source.repo, revision, engine=source.engine, named=True)
+        return decision.gguf(model, source.repo, revision, file or source.file or None, named=True)
+    if file is not None:
+        return decision.gguf(model, repo, revision, file, named=True)
+    if model is not None:
+        return decision.known(model, revision)
+    return decision.unknown(repo, revision)
+
+
+class _Decision:
+    """One model, this machine and its engines."""
+
+    def __init__(self, asked: Asked, outside: Outside, registry: Registry) -> None:
+        self._asked, self._outside, self._registry = asked, outside, registry
+        self.machine, self._engines = outside.look(registry)
+
+    def of(self, model: KnownModel, *, engine: str | None = None, quantised: bool = False) -> Route:
+        """The route of a model. Raises ModelError with the reasons where nothing can run it."""
+        from twlocal.route import decide
+        from twlocal.verdict import Wishes
+
+        asked = self._asked
+        wishes = Wishes(
+            engine=engine or asked.backend,
+            max_tokens=asked.max_tokens,
+            token=bool(self._outside.token) or hub_models.is_cached(model.id),
+            quantised=quantised or asked.quantised,
+            trust_remote_code=trusts(asked.settings),
+            gpus=asked.gpus,
+        )
+        if wishes.engine is None and asked.earlier:
+            route = decide(model, self.machine, self._engines, replace(wishes, engine=asked.earlier))
+            if route.engine is not None:
+                return route
+        route = decide(model, self.machine, self._engines, wishes)
+        if route.engine is None:
+            raise refusal(asked.model, route, self._if_installed(model, wishes))
+        return route
+
+    def _if_installed(self, model: KnownModel, wishes: Wishes) -> str:
+        """The engine that could run it if it were installed, "" for none."""
+        from twlocal.engines import planned
+        from twlocal.route import decide
+
+        there = {engine.name: engine for engine in self._engines if engine.present}
+        wider = [there.get(one.name, one) for one in planned(self.machine)]
+        return decide(model, self.machine, wider, wishes).engine or ""
+
+    def known(self, model: KnownModel, revision: str | None) -> Placed:
+        """A model of the registry: decided on its facts first, which costs no network, then on what the Hub tells."""
+        route = self.of(model)
+        if route.engine == "llama_cpp":
+            repo, _, file = route.source.partition(":")
+            return self.gguf(model, repo, None, file)
+        revision = (revision or model.revision or None) if route.source == model.id else None
+        return self.checkpoint(model, route.source, revision, engine=str(route.engine))
+
+    def unknown(self, repo: str, revision: str | None) -> Placed:
+        """A Hub repository that the registry does not know. One that holds GGUF files is meant for llama.cpp."""
+        from twlocal import checkpoint
+
+        held = hub_models.look(repo, revision, self._outside.token)
+        wants_file = self._asked.backend == "llama_cpp" or (self._asked.backend is None and bool(held.ggufs))
+        if wants_file or not held.checkpoint:
+            return self.gguf(None, repo, revision, None, named=True, held=held)
+        facts = checkpoint.from_config(repo, held.config or {}, held.bytes_of(held.weights), self._registry)
+        return self._decided(self.of(facts), held)
+
+    def gguf(
+        self,
+        model: KnownModel | None,
+        repo: str,
+        revision: str | None,
+        file: str | None,
+        *,
+        named: bool = False,
+        held: Repository | None = None,
+    ) -> Placed:
+        """A GGUF file of a repository; `named` by the person, who then knows what it is."""
+        from twlocal.registry import KnownModel, Source
+
+        held = held or hub_models.look(repo, revision, self._outside.token)
+        names = hub_models.choose_gguf(held.name, held.ggufs, file)
+        size = held.bytes_of(names)
+        listed = next((one for one in model.sources if one.repo.casefold() == repo.casefold()), None) if model else None
+        source = Source("llama_cpp", held.name, names[0], dtype=listed.dtype if listed else "", bytes=size, gated=False)
+        facts = model or KnownModel(id=held.name, weight_bytes=size, gated=False, prepare="gguf")
+        return self._decided(
+            self.of(replace(facts, sources=(source,)), engine="llama_cpp", quantised=named), held, names
+        )
+
+    def checkpoint(
+        self, model: KnownModel, repo: str, revision: str | None, *, engine: str, named: bool = False
+    ) -> Placed:
+        """A checkpoint of a repository: the model's own, or one that is an engine's source."""
+        from twlocal import checkpoint
+
+        held = hub_models.look(repo, revision, self._outside.token)
+        size = held.bytes_of(held.weights) or None
+        told = checkpoint.from_config(repo, held.config or {}, size, self._registry)
+        if repo == model.id:
+            # It could be read, so there is no gate any more.
+            model = replace(
+                model,
+                weight_bytes=size or model.weight_bytes,
+                gated=False,
+                classes=told.classes or model.classes,
+                heads=told.heads or model.heads,
+                context=told.context or model.context,
+                remote_code=told.remote_code or model.remote_code,
+            )
+        else:
+            sources = (replace(one, bytes=size or one.bytes, gated=False) for one in model.sources if one.repo == repo)
+            model = replace(model, sources=tuple(sources))
+        return self._decided(self.of(model, engine=engine, quantised=named), held)
+
+    def _decided(self, route: Route, held: Repository, names: Sequence[str] | None = None) -> Placed:
+        engine, token, note = str(route.engine), self._outside.token, self._outside.note
+        needed = held.checkpoint if names is None else names
+        absent = held.bytes_of(hub_models.absent(held, needed))
+        self._room(absent)
+        self._outside.decided(route, self.machine)
+
+        def fetch() -> Model:
+            if names is None:
+                model = models.checkpoint_of(held, engine, token, note)
+            else:
+                model = models.gguf_of(held, names, token, note)
+            return replace(model, settings=applied(route))
+
+        return Placed(engine, fetch, route, self.machine, absent, held, tuple(needed))
+
+    def _room(self, absent: int | None) -> None:
+        """Refuse where the disk has no room for what is still to be fetched."""
+        free = hub_models.free_bytes()
+        if absent and free is not None and absent + DISK_RESERVE > free:
+            gib = 1 << 30
+            raise ModelError(
+                f"{self._asked.model}: {absent / gib:,.1f} GiB are to be fetched, and {free / gib:,.1f} GiB are free "
+                f"under {hub_models.cache_folder()}",
+                hint="free some space, or set HF_HOME to a larger disk",
+            )
+
+
+def trusts(settings: Mapping[str, Any]) -> bool:
+    """Whether the person's settings let a model's own Python code run."""
+    from twlocal.setting_values import switch
+
+    return switch(TRUST, settings.get(TRUST, False))
+
+
+def applied(route: Route) -> dict[str, Any]:
+    """The settings of a route that a run is given."""
+    return {name: value for name, value in route.settings.items() if name not in _MEASURED_THERE}
+
+
+def with_room(
+    settings: Mapping[str, Any], route: Route | None, rules: Protocol, drawn: Iterable[Item]
+) -> Mapping[str, Any]:
+    """The settings with a context in which the longest of these prompts has room, where the engine must be told one.
+
+    A token is at least a byte of the text (and a template adds a few around each message), so that the bytes of the
+    longest prompt bound its tokens from above. The route keeps room for `fit.PROMPT_RESERVE`, which is nearly always
+    more.
+    """
+    from twlocal import fit
+
+    if _CONTEXT not in settings or route is None:
+        return settings
+    longest = max(
+        sum(len(one.content.encode("utf-8")) + _TEMPLATE for one in rules.messages(item, rules.order(item, 0)))
+        for item in drawn
+    )
+    if longest <= fit.PROMPT_RESERVE:
+        return settings
+    length, _ = fit.context(longest, rules.decoding.max_tokens, route.model.context)
+    return {**settings, _CONTEXT: max(length, settings[_CONTEXT])}
+
+
+def refusal(name: str, route: Route, if_installed: str) -> ModelError:
+    """Why no engine can run the model, an engine a line, and the ways out."""
+    from twlocal.engines import EXTRAS
+    from twlocal.route_words import say
+
+    lines = [
+        f"  not {one.engine}: {'; '.join(say(reason, 'en') for reason in one.reasons if reason.level == 'no')}"
+        for one in route.verdicts
+    ]
+    ways = (
+        [f"pip install 'twlocal[{EXTRAS[if_installed]}]' brings {if_installed}, which could run it"]
+        if if_installed
+        else []
+    )
+    ways += [f"twlocal route {name} says more", "http(s)://host/v1#name asks a server elsewhere"]
+    return ModelError("\n".join([f"{name} cannot run here:", *lines]), hint="; ".join(ways))
+
+
+def line(route: Route, lang: str = "en") -> str:
+    """The decision in one line: engine, device, and how the weights fit."""
+    from twlocal.route_words import say, words
+
+    told = [one for one in route.reasons if one.code in _TOLD] or list(route.reasons)
+    taken = words(lang)["taken"].format(engine=route.engine, device=route.verdicts[0].device)
+    said = words(lang)["list"].join(say(one, lang) for one in told[:2])
+    return f"{route.model.id} {taken}{words(lang)['colon']}{said}"
+
+
+# What of a route's reasons is worth the one line of a run.
+_TOLD = frozenset(
+    {
+        "fits",
+        "tight",
+        "fit_unchecked",
+        "float16",
+        "float32",
+        "quantised",
+        "cards_too_small",
+        "cpu_build",
+        "mlx_cpu",
+        "remote_code_trusted",
+    }
+)
