@@ -5,6 +5,7 @@ Each reader takes the setting's name and its value, and raises UsageError naming
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -75,6 +76,18 @@ def variables(name: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise UsageError(f"the setting {name} takes names and values", hint="for example {'enable_thinking': false}")
     return {str(key): entry for key, entry in value.items()}
+
+
+def schema(name: str, value: Any) -> Mapping[str, Any]:
+    """A JSON schema, as an object or as its text."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            value = None
+    if not isinstance(value, Mapping):
+        raise UsageError(f"the setting {name} takes a JSON schema", hint='for example {"type": "object"}')
+    return value
 
 
 def day(name: str, value: Any) -> datetime:

@@ -111,7 +111,14 @@ class Body:
 
 
 def body(
-    model: str, decoding: Decoding, engine: str, *, stream: bool, seed: int | None, extra: Mapping[str, Any]
+    model: str,
+    decoding: Decoding,
+    engine: str,
+    *,
+    stream: bool,
+    seed: int | None,
+    extra: Mapping[str, Any],
+    schema: Mapping[str, Any] | None = None,
 ) -> Body:
     """The first version of the body for a server of the kind `engine` (a key of NEUTRAL)."""
     params: dict[str, Any] = {
@@ -126,6 +133,9 @@ def body(
         params["stream_options"] = {"include_usage": True}
     if seed is not None:
         params["seed"] = seed
+    if schema is not None:
+        form = {"name": "answer", "strict": True, "schema": schema}
+        params["response_format"] = {"type": "json_schema", "json_schema": form}
     return Body(model, {**params, **extra}, own=frozenset(extra))
 
 

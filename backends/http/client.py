@@ -61,7 +61,13 @@ def connect(
         address = replace(address, model=_only_model(plan, found))
     plan = replace(plan, address=address, listed=found.names)
     first = adapt.body(
-        address.model, decoding, found.engine, stream=chosen.stream, seed=chosen.seed, extra=chosen.extra_body
+        address.model,
+        decoding,
+        found.engine,
+        stream=chosen.stream,
+        seed=chosen.seed,
+        extra=chosen.extra_body,
+        schema=chosen.json_schema,
     )
     return HttpBackend(plan, found, decoding, State(first, lowest=chosen.concurrency))
 

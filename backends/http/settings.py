@@ -13,7 +13,10 @@ from twlocal.backends.http.address import Address
 from twlocal.errors import UsageError
 
 NAMES = frozenset(
-    ("concurrency", "timeout", "connect_timeout", "retries", "api_key_env", "extra_body", "headers", "stream", "seed")
+    (
+        *("concurrency", "timeout", "connect_timeout", "retries", "api_key_env", "extra_body", "headers", "stream"),
+        *("seed", "json_schema"),
+    )
 )
 KEY_VARIABLES = ("TWLOCAL_API_KEY", "OPENAI_API_KEY")
 KEYRING_SERVICE = "twlocal"
@@ -28,7 +31,10 @@ _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Times in seconds. `retries`: how often a failed request is asked again. `headers` name secrets as $VARIABLE."""
+    """Times in seconds. `retries`: how often a failed request is asked again. `headers` name secrets as $VARIABLE.
+
+    `json_schema`: ask the server to hold every answer to it.
+    """
 
     concurrency: int = 16
     timeout: float = 600.0
@@ -39,6 +45,7 @@ class Settings:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     stream: bool = False
     seed: int | None = None
+    json_schema: Mapping[str, Any] | None = None
 
 
 def parse(given: Mapping[str, Any]) -> Settings:
@@ -57,6 +64,7 @@ def parse(given: Mapping[str, Any]) -> Settings:
         headers={name: str(value) for name, value in _mapping(values, "headers").items()},
         stream=_flag(values, "stream"),
         seed=_number(values, "seed", 0, int, -(2**63), 2**63 - 1) if "seed" in values else None,
+        json_schema=_mapping(values, "json_schema") if "json_schema" in values else None,
     )
     clash = sorted(_RESERVED & set(settings.extra_body))
     if clash:

@@ -6,6 +6,7 @@
     gguf.py       a GGUF file: refused with a reason, or its tensors' types
     model.py      a loaded model: vocabulary, metadata, what it says of itself
     sampling.py   logits → token
+    grammar.py    the same, held to a JSON schema
     decoder.py    the context: shared prefix, slots, one decode step for all of them
     engine.py     the backend itself: requests → prompts → slots → completions
 
@@ -25,8 +26,9 @@ __all__ = ["ANSWERING", "EXTRA", "ISOLATE", "SETTINGS", "open"]
 
 ISOLATE = True
 SETTINGS = NAMES
-# How the prompt is written, how chance falls, and where an answer ends; slots and threads change low bits, and are recorded by the sitting.
-ANSWERING = frozenset({"chat_template", "seed", "stop_at_box", "template_day", "template_variables"})
+# How the prompt is written, how chance falls, what form an answer has and where it ends; slots and threads change low
+# bits, and are recorded by the sitting.
+ANSWERING = frozenset({"chat_template", "json_schema", "seed", "stop_at_box", "template_day", "template_variables"})
 
 
 def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend:

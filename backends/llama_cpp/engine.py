@@ -11,8 +11,9 @@ from twlocal import box_stop
 from twlocal.backend import CUT, FINISH_UNKNOWN, Backend, Completion, Decoding, EngineInfo, Request
 from twlocal.backends.llama_cpp import cores, library
 from twlocal.backends.llama_cpp.decoder import BATCH, Decoder, Job
+from twlocal.backends.llama_cpp.grammar import of_schema
 from twlocal.backends.llama_cpp.model import Model
-from twlocal.backends.llama_cpp.sampling import sampler
+from twlocal.backends.llama_cpp.sampling import greedy, sampler
 from twlocal.backends.llama_cpp.settings import Settings, parse
 from twlocal.chat import ChatTemplate, bos_ids, required_template
 from twlocal.decode import text_of
@@ -86,6 +87,9 @@ class LlamaCpp:
             "repack": repack,
             "build": build,
         }
+        self._grammar = of_schema(settings.json_schema) if settings.json_schema is not None else None
+        if self._grammar is not None:
+            model.held(self._grammar, greedy)  # so that a grammar which cannot be used is refused before the first item
         self._prompter = Prompter(
             self._template,
             self._tokens,
@@ -176,6 +180,8 @@ class LlamaCpp:
             waiting.popleft()
             request = prompt.request
             pick = sampler(self._decoding.temperature, self._decoding.top_p, seed=self._settings.seed, key=request.key)
+            if self._grammar is not None:
+                pick = self._model.held(self._grammar, pick)
             decoder.start(
                 Job(
                     request.key,

@@ -7,7 +7,9 @@ from functools import cached_property
 from typing import Any
 
 from twlocal.backends.llama_cpp import gguf
+from twlocal.backends.llama_cpp.grammar import Held
 from twlocal.backends.llama_cpp.library import LOG, installed
+from twlocal.backends.llama_cpp.sampling import Pick
 from twlocal.decode import MARKERS
 from twlocal.errors import ModelError
 
@@ -85,6 +87,10 @@ class Model:
     def ends(self, token: int) -> bool:
         """Whether `token` ends the answer."""
         return bool(self.api.llama_vocab_is_eog(self._vocab, token))
+
+    def held(self, grammar: str, pick: Pick) -> Held:
+        """A pick for one answer that keeps to `grammar` (GBNF). Raises UsageError."""
+        return Held(self.api, self._vocab, grammar, pick)
 
     def piece(self, token: int) -> bytes:
         """The bytes that `token` stands for: perhaps a part of a character, nothing for most control tokens."""

@@ -23,6 +23,7 @@ class Settings:
     template_day: what a template that prints today's date prints. seed: for temperatures above 0.
     flash_attention: slower on a CPU, where its result also depends on the number of threads.
     repack: let llama.cpp rearrange weights for this CPU's matrix units. stop_at_box: end an answer at its box.
+    json_schema: hold every answer to this schema.
     """
 
     slots: int | None = None
@@ -36,6 +37,7 @@ class Settings:
     flash_attention: bool | None = None
     repack: bool | None = None
     stop_at_box: bool = False
+    json_schema: Mapping[str, Any] | None = None
 
 
 _READERS: Mapping[str, values.Reader] = {
@@ -50,6 +52,7 @@ _READERS: Mapping[str, values.Reader] = {
     "flash_attention": values.switch,
     "repack": values.switch,
     "stop_at_box": values.switch,
+    "json_schema": values.schema,
 }
 NAMES = frozenset(_READERS)
 
