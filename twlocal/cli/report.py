@@ -27,18 +27,32 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, path_type=Path),
     help="Leave out the rows that this list names: withdrawn.jsonl, its folder, or a file of content hashes, one a line.",
 )
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a page to FILE instead: scores, charts and every item, in one file that needs no network.",
+)
+@click.option("--private", is_flag=True, help="With --html: leave questions and responses out.")
 @json_option
 @lang_option
 @db_option
 def report(name: str | None, **options: Any) -> None:
     """Score RUN (the newest, when none is named) from its stored responses. Nothing is asked again."""
     from twlocal.bundle.stored import opened
+    from twlocal.errors import UsageError
 
+    if options["private"] and not options["html"]:
+        raise UsageError("--private is about the page that --html writes", hint="--html FILE --private")
+    if options["html"] and options["as_json"]:
+        raise UsageError("--html writes a page, --json prints data", hint="call it twice")
     with opened(options["database"], create=False, warn=note) as (runs, stored):
         # A run's name goes first: an imported result never has one that is taken.
         result = stored.result(name) if name and not any(row.name == name for row in runs.all()) else None
         if result is not None:
             _show_imported(stored, result, options)
+        elif options["html"]:
+            _write_page(runs, runs.get(name), options)
         else:
             show_report(runs, runs.get(name), options, withdrawn=_listed(options))
 
@@ -49,6 +63,21 @@ def _listed(options: Mapping[str, Any]) -> AbstractSet[str]:
     return withdrawals.read(options["withdrawn"]).keys() if options["withdrawn"] else frozenset()
 
 
+def _write_page(runs: Runs, run: RunRow, options: Mapping[str, Any]) -> None:
+    from twlocal.report.page import write
+
+    count = write(
+        runs,
+        run,
+        options["html"],
+        reader=options["reader"],
+        private=options["private"],
+        withdrawn=_listed(options),
+        lang=language(options["lang"]),
+    )
+    note(f"{options['html']}: {run.name}, {count:,} responses")
+
+
 def _show_imported(stored: Stored, result: Imported, options: Mapping[str, Any]) -> None:
     import json
 
@@ -56,6 +85,11 @@ def _show_imported(stored: Stored, result: Imported, options: Mapping[str, Any])
     from twlocal.bundle.terminal import render
     from twlocal.errors import UsageError
 
+    if options["html"]:
+        raise UsageError(
+            f"{result.name} was imported, and a page is made from stored responses",
+            hint="leave --html out, or import a bundle made with --full",
+        )
     if options["reader"]:
         raise UsageError(
             f"{result.name} was imported without responses that could be read again",

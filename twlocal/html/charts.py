@@ -46,6 +46,7 @@ _CONFIG: Mapping[str, Any] = {
         "titleFontSize": 13,
         "titleFontWeight": "normal",
         "labelLimit": 170,
+        "labelFlush": False,
         "labelPadding": 6,
     },
     "legend": {"labelColor": "currentColor", "titleColor": "var(--quiet)", "labelFontSize": 13, "titleFontSize": 13},
@@ -130,7 +131,7 @@ def intervals(rows: Sequence[Estimate], axis: Text, *, reference: float | None =
         },
     ]
     if any(row.beside is not None for row in rows):
-        mark = {"type": "point", "filled": False, "color": SERIES[1], "size": 55, "strokeWidth": 2}
+        mark = {"type": "point", "filled": False, "color": SERIES[1], "size": 130, "strokeWidth": 2}
         layers.append({"mark": mark, "encoding": {"y": y, "x": {"field": "beside", **share}}})
     if reference is not None:
         line = {"mark": {"type": "rule", "strokeDash": [4, 4]}, "encoding": {"x": {"datum": reference, **share}}}

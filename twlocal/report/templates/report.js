@@ -1,0 +1,401 @@
+// The reader for items. What a model or a question says gets into the page as text nodes only.
+(() => {
+  "use strict";
+  const { folded, say } = window.twlocal;
+  const $ = (id) => document.getElementById(id);
+  const data = JSON.parse($("report-data").textContent);
+  // The columns of a row, as twlocal/report/item_blocks.py writes them.
+  const [NO, REPEAT, SUBJECT, ID, HASH, KEY, KEY_SHOWN, ORDER, LETTER, LENIENT, WHY, LENIENT_WHY, BITS, FLAGS, FINISH,
+    PROMPT_TOKENS, TOKENS, REASONING_TOKENS, EXCERPT, BLOCK, AT] = Array(21).keys();
+  const CORRECT = 1, READ = 2, LENIENT_CORRECT = 4, LENIENT_READ = 8, TRUNCATED = 16, LOOP = 32, FLAGGED = 64;
+  const KEPT_BLOCKS = 6; // unpacked ones that are kept for the next item
+  const KEPT_CHARACTERS = 40_000_000; // of folded text that are kept for the next search
+  const OVERSCAN = 6; // rows drawn beyond what is seen
+
+  // -- blocks ---------------------------------------------------------------------------------------------------
+
+  const bytes = (text) => {
+    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+    const raw = atob(text);
+    const found = new Uint8Array(raw.length);
+    for (let at = 0; at < raw.length; at += 1) found[at] = raw.charCodeAt(at);
+    return found;
+  };
+  const unpacked = async (name) => {
+    const packed = new Blob([bytes($(`block-${name}`).textContent)]);
+    return JSON.parse(await new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).text());
+  };
+  const recent = new Map();
+  const block = (name) => {
+    const found = recent.get(name) ?? unpacked(name);
+    recent.delete(name);
+    recent.set(name, found); // the one used last is the last one to go
+    if (recent.size > KEPT_BLOCKS) recent.delete(recent.keys().next().value);
+    return found;
+  };
+
+  // -- the list -------------------------------------------------------------------------------------------------
+
+  const list = $("item-list");
+  const space = $("item-space");
+  const article = $("item");
+  const rows = [];
+  let sentences = [];
+  let shown = []; // indices into `rows`, in the order of the list
+  let active = -1; // position in `shown`
+  let height = 64;
+  let complete = false; // whether every row is there
+  let searching = false;
+  const drawn = new Map();
+
+  const el = (tag, attributes, ...children) => {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes ?? {})) element.setAttribute(name, value);
+    element.append(...children.filter((child) => child !== null && child !== undefined)); // strings become text
+    return element;
+  };
+  const number = (value) => (value === null || value === undefined ? "–" : value.toLocaleString("en"));
+  const subject = (row) => data.subjects[row[SUBJECT]] || say("（無）", "(none)");
+
+  const verdict = (row) => {
+    if (row[BITS] & CORRECT) return ["good", "✓ " + say("答對", "right")];
+    if (row[BITS] & READ) return ["bad", "✗ " + say("答錯", "wrong")];
+    return ["warn", "？ " + say("讀不出", "unreadable")];
+  };
+  const states = (row) => {
+    const found = [];
+    if (row[BITS] & TRUNCATED) found.push(say("截斷", "cut"));
+    if (row[BITS] & LOOP) found.push(say("重複", "looping"));
+    if (row[BITS] & FLAGGED) found.push(say("註記", "flagged"));
+    return found;
+  };
+  const name = (row) => `#${row[NO]}${row[REPEAT] ? "-" + (row[REPEAT] + 1) : ""}`;
+
+  const option = (position) => {
+    const row = rows[shown[position]];
+    const [kind, said] = verdict(row);
+    const where = [name(row), subject(row), row[ID]].filter(Boolean).join(" ");
+    const element = el(
+      "div",
+      {
+        role: "option", id: `option-${shown[position]}`, class: "row",
+        "aria-posinset": position + 1, "aria-setsize": shown.length, "aria-selected": String(position === active),
+      },
+      el("div", { class: "head" },
+        el("span", { class: "where" }, where),
+        ...states(row).map((state) => el("span", { class: "state" }, state)),
+        el("span", { class: `state ${kind}` }, said)),
+      el("div", {}, row[EXCERPT] || row[HASH]),
+    );
+    element.style.top = `${position * height}px`;
+    element.addEventListener("click", () => {
+      choose(position);
+      if (matchMedia("(max-width: 54rem)").matches) article.focus();
+    });
+    return element;
+  };
+
+  const draw = () => {
+    const first = Math.max(0, Math.floor(list.scrollTop / height) - OVERSCAN);
+    const last = Math.min(shown.length, Math.ceil((list.scrollTop + list.clientHeight) / height) + OVERSCAN);
+    for (const [position, element] of drawn) {
+      if (position < first || position >= last) {
+        element.remove();
+        drawn.delete(position);
+      }
+    }
+    for (let position = first; position < last; position += 1) {
+      if (drawn.has(position)) continue;
+      const element = option(position);
+      drawn.set(position, element);
+      space.append(element);
+    }
+  };
+  const redraw = () => {
+    for (const element of drawn.values()) element.remove();
+    drawn.clear();
+    space.style.height = `${shown.length * height}px`;
+    draw();
+    if (active >= 0 && drawn.has(active)) list.setAttribute("aria-activedescendant", `option-${shown[active]}`);
+    else list.removeAttribute("aria-activedescendant");
+    count();
+  };
+  const count = () => {
+    const wrong = shown.length === 0 && complete && !searching;
+    const still = searching || !complete ? say("，還在找…", ", still looking…") : "";
+    $("item-count").textContent = say(
+      `${number(shown.length)} 題，共 ${number(data.count)} 題`, `${number(shown.length)} of ${number(data.count)} items`,
+    ) + still;
+    list.classList.toggle("empty", wrong);
+  };
+
+  let pending = false;
+  list.addEventListener("scroll", () => {
+    if (pending) return;
+    pending = true;
+    requestAnimationFrame(() => {
+      pending = false;
+      draw();
+    });
+  });
+
+  const choose = (position, scroll = true) => {
+    if (!shown.length) return;
+    const before = drawn.get(active);
+    before?.setAttribute("aria-selected", "false");
+    active = Math.max(0, Math.min(shown.length - 1, position));
+    if (scroll) {
+      const top = active * height;
+      if (top < list.scrollTop) list.scrollTop = top;
+      else if (top + height > list.scrollTop + list.clientHeight) list.scrollTop = top + height - list.clientHeight;
+    }
+    draw();
+    drawn.get(active)?.setAttribute("aria-selected", "true");
+    list.setAttribute("aria-activedescendant", `option-${shown[active]}`);
+    show(shown[active]);
+  };
+
+  list.addEventListener("keydown", (event) => {
+    const page = Math.max(1, Math.floor(list.clientHeight / height) - 1);
+    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key in moves) choose(active + moves[event.key]);
+    else if (event.key === "Enter" || event.key === " ") {
+      if (active < 0) choose(0);
+      article.focus();
+    } else return;
+    event.preventDefault();
+  });
+  article.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") list.focus();
+  });
+
+  // -- one item -------------------------------------------------------------------------------------------------
+
+  let told = -1; // the row that is shown, or is about to be
+  const show = async (index) => {
+    told = index;
+    const row = rows[index];
+    try {
+      history.replaceState(null, "", `#item-${row[NO]}${row[REPEAT] ? "-" + row[REPEAT] : ""}`);
+    } catch {
+      // Where a file may not change its address, the item has no link.
+    }
+    const [prompt, answer] = data.private
+      ? [null, null]
+      : (await Promise.all([block(`q${row[BLOCK]}`), block(`r${row[BLOCK]}`)])).map((found) => found[row[AT]]);
+    if (told !== index) return; // another one was chosen meanwhile
+    article.replaceChildren(...item(row, prompt, answer));
+    article.scrollTop = 0;
+  };
+
+  const move = (label, by) => {
+    const button = el("button", { type: "button" }, label);
+    button.disabled = active + by < 0 || active + by >= shown.length;
+    button.addEventListener("click", () => {
+      choose(active + by);
+      article.focus();
+    });
+    return button;
+  };
+  const fact = (term, ...said) => [el("dt", {}, term), el("dd", {}, ...said)];
+  const folding = (title, ...children) => el("details", {}, el("summary", {}, title), ...children);
+  const reads = (letter, right) =>
+    letter ? letter + (right ? say("（對）", " (right)") : say("（錯）", " (wrong)")) : say("讀不出", "nothing");
+
+  // A text with what a reader read marked; the places are in UTF-16 units, as JavaScript counts.
+  const marked = (text, from, spans) => {
+    const parts = [];
+    let at = from;
+    for (const [start, end] of spans.filter(Boolean).sort(([a], [b]) => a - b)) {
+      if (start < at || end > text.length) continue;
+      parts.push(text.slice(at, start), el("mark", {}, text.slice(start, end)));
+      at = end;
+    }
+    return el("div", { class: "said", dir: "auto" }, ...parts, text.slice(at));
+  };
+
+  function* item(row, prompt, answer) {
+    const [kind, said] = verdict(row);
+    yield el("div", { class: "moves" }, move(say("← 上一題", "← previous"), -1), move(say("下一題 →", "next →"), 1));
+    yield el("h3", {}, [name(row), subject(row), row[ID]].filter(Boolean).join("　"));
+    yield el("p", { class: `verdict ${kind}` }, said);
+    const own = say("，", ": ");
+    yield el("dl", { class: "facts" },
+      ...fact(say("計分讀法", "scored as"), reads(row[LETTER], row[BITS] & CORRECT), own, sentence(row[WHY])),
+      ...fact(say("寬鬆讀法", "lenient"), reads(row[LENIENT], row[BITS] & LENIENT_CORRECT), own,
+        sentence(row[LENIENT_WHY])),
+      ...fact(say("正解", "right answer"), row[KEY_SHOWN], say(`（題庫裡的 ${row[KEY]}；選項依 ${row[ORDER]} 的順序顯示）`,
+        ` (${row[KEY]} in the dataset; options shown in the order ${row[ORDER]})`)),
+      ...fact(say("結束原因", "finish"), row[FINISH], row[BITS] & LOOP ? say("；最後陷入重複", "; ends in a loop") : ""),
+      ...fact("token", say(`輸入 ${number(row[PROMPT_TOKENS])}，輸出 ${number(row[TOKENS])}`,
+        `${number(row[PROMPT_TOKENS])} in, ${number(row[TOKENS])} out`),
+        row[REASONING_TOKENS] === null ? "" : say(`，其中推理 ${number(row[REASONING_TOKENS])}`,
+          `, ${number(row[REASONING_TOKENS])} of them reasoning`)),
+      ...(row[FLAGS] ? fact(say("註記", "flags"), row[FLAGS].split(" ").join(say("、", ", "))) : []),
+      ...fact(say("內容雜湊值", "content hash"), el("code", {}, row[HASH])),
+    );
+    if (data.private) return;
+    if (data.opening.length) {
+      yield folding(say("題目之前送出的內容", "What was sent before the question"),
+        ...data.opening.flatMap((one) => [el("h4", {}, one.role), el("div", { class: "said", dir: "auto" }, one.content)]));
+    }
+    yield el("h4", {}, say("題目", "Question"));
+    yield prompt === null
+      ? el("p", {}, say("不公開的測驗，沒有留下題目。", "A private run: the question was not kept."))
+      : el("div", { class: "said", dir: "auto" }, prompt);
+    const [text, reasoning, thought, strict, lenient, only] = answer;
+    const spans = strict ? [strict] : [lenient];
+    if (reasoning) {
+      const inside = folding(say("推理", "Reasoning"), marked(reasoning, 0, only ? spans : []));
+      inside.open = Boolean(only);
+      yield inside;
+    }
+    if (thought > 0 && text.slice(0, thought).trim()) {
+      const inside = folding(say("思考", "Thinking"), el("div", { class: "said", dir: "auto" }, text.slice(0, thought)));
+      inside.open = thought >= text.length; // there is nothing else
+      yield inside;
+    }
+    yield el("h4", {}, say("作答", "Response"));
+    yield text.slice(thought).trim() ? marked(text, thought, only ? [] : spans) : el("p", {}, say("（空白）", "(nothing)"));
+  }
+  const sentence = (at) => sentences[at][document.documentElement.dataset.lang === "en" ? 1 : 0];
+
+  // -- filters and search ---------------------------------------------------------------------------------------
+
+  const control = (id) => $(`item-${id}`);
+  const results = {
+    right: (bits) => bits & CORRECT,
+    wrong: (bits) => bits & READ && !(bits & CORRECT),
+    unread: (bits) => !(bits & READ),
+    lenient: (bits) => !(bits & READ) && bits & LENIENT_READ,
+  };
+  const passes = () => {
+    const wanted = control("subject").value;
+    const result = results[control("result").value];
+    const needed = (control("truncated").checked && TRUNCATED) | (control("loop").checked && LOOP) |
+      (control("flagged").checked && FLAGGED);
+    return (row) =>
+      (wanted === "" || row[SUBJECT] === Number(wanted)) && (!result || result(row[BITS])) && (row[BITS] & needed) === needed;
+  };
+
+  const texts = new Map(); // name of a block → its texts, folded
+  let kept = 0;
+  const searchable = async (name) => {
+    if (texts.has(name)) return texts.get(name);
+    const found = (await unpacked(name)).map((one) =>
+      folded(one === null ? "" : typeof one === "string" ? one : `${one[0]}\n${one[1]}`));
+    const size = found.reduce((sum, text) => sum + text.length, 0);
+    if (kept + size <= KEPT_CHARACTERS) {
+      kept += size;
+      texts.set(name, found);
+    }
+    return found;
+  };
+
+  let turn = 0; // of the search that counts; an older one gives up
+  const update = async () => {
+    const mine = (turn += 1);
+    const words = folded(control("search").value).split(/\s+/).filter(Boolean);
+    const pass = passes();
+    const chosen = active >= 0 ? shown[active] : -1;
+    const longest = control("order").value === "long";
+    const finish = (found) => {
+      if (longest) found.sort((a, b) => (rows[b][TOKENS] ?? -1) - (rows[a][TOKENS] ?? -1) || a - b);
+      shown = found;
+      active = chosen < 0 ? -1 : shown.indexOf(chosen);
+      redraw();
+    };
+    const candidates = [];
+    for (let index = 0; index < rows.length; index += 1) if (pass(rows[index])) candidates.push(index);
+    if (!words.length) {
+      searching = false;
+      return finish(candidates);
+    }
+    searching = true;
+    count();
+    list.scrollTop = 0;
+    const scope = data.private ? [] : control("scope").value === "r" ? ["q", "r"] : ["q"];
+    const found = [];
+    for (let from = 0; from < candidates.length; ) {
+      const number = rows[candidates[from]][BLOCK];
+      const inside = await Promise.all(scope.map((kind) => searchable(kind + number)));
+      if (mine !== turn) return undefined;
+      for (; from < candidates.length && rows[candidates[from]][BLOCK] === number; from += 1) {
+        const row = rows[candidates[from]];
+        const text = [folded(`${name(row)} ${row[ID]} ${row[HASH]} ${subject(row)}`), ...inside.map((one) => one[row[AT]])];
+        if (words.every((word) => text.some((one) => one.includes(word)))) found.push(candidates[from]);
+      }
+      if (from < candidates.length) finish([...found]);
+    }
+    searching = false;
+    return finish(found);
+  };
+
+  let waiting = 0;
+  control("search").addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(update, 150);
+  });
+  for (const id of ["subject", "result", "order", "truncated", "loop", "flagged", "scope"]) {
+    control(id)?.addEventListener("change", () => {
+      list.scrollTop = 0;
+      update();
+    });
+  }
+  $("item-filters").addEventListener("submit", (event) => {
+    event.preventDefault();
+    update();
+  });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-subject]");
+    if (!link) return;
+    control("subject").value = link.dataset.subject;
+    list.scrollTop = 0;
+    update();
+  });
+
+  // -- beginning ------------------------------------------------------------------------------------------------
+
+  document.addEventListener("twlocal:language", () => {
+    redraw();
+    if (told >= 0) show(told);
+  });
+  const measure = () => {
+    const probe = el("div", { class: "row" });
+    space.append(probe);
+    height = probe.offsetHeight || height;
+    probe.remove();
+  };
+  const begin = async () => {
+    if (!window.DecompressionStream) {
+      $("item-count").textContent = say("這個瀏覽器太舊，無法解開題目。", "This browser is too old to unpack the items.");
+      return;
+    }
+    measure();
+    sentences = await unpacked("sentences");
+    for (let number = 0; number < data.blocks; number += 1) {
+      const found = await unpacked(`i${number}`);
+      found.forEach((row, at) => {
+        row.push(number, at);
+        rows.push(row);
+      });
+      if (number === 0) await update();
+    }
+    complete = true;
+    await update();
+    const linked = /^#item-(\d+)(?:-(\d+))?$/.exec(location.hash);
+    const index = linked
+      ? rows.findIndex((row) => row[NO] === Number(linked[1]) && row[REPEAT] === Number(linked[2] ?? 0)) : -1;
+    if (index >= 0) {
+      choose(shown.indexOf(index));
+      $("items").scrollIntoView();
+    } else if (shown.length && matchMedia("(min-width: 54.01rem)").matches) {
+      active = 0;
+      redraw();
+      show(shown[0]);
+    }
+    document.documentElement.dataset.ready = "items";
+  };
+  begin();
+})();
