@@ -90,16 +90,10 @@ def _prepare(wish: plan.Wish, runs: Runs, around: Surroundings, pinned: frozense
         raise UsageError("--repeats must be 1 or more")
     if wish.max_tokens is not None and wish.max_tokens < 1:
         raise UsageError("--max-tokens must be 1 or more")
-    known_bench = dataset.bench(wish.bench)
-    if known_bench and known_bench.private:
-        # Its questions are not public: they are not to be kept in the clear because an option was forgotten.
-        wish = replace(wish, private=True)
-    rules = protocol.load(wish.protocol)
-    budget = wish.max_tokens or (
-        None if rules.own_budget else known_bench.max_tokens if known_bench else DEFAULT_MAX_TOKENS
-    )
-    rules = rules.with_budget(budget)
-    placed, module = place(wish, around, max_tokens=rules.decoding.max_tokens, earlier=runs.engine_of(wish) or "")
+    wish = settled(wish)
+    rules = rules_of(wish)
+    before = runs.begun(wish)
+    placed, module = place(wish, around, max_tokens=rules.decoding.max_tokens, earlier=before.backend if before else "")
     backend = placed.backend
     if not module.ISOLATE and (warm := getattr(module, "warm", None)):
         # Half of what an import takes is spent outside Python's lock: it costs nothing beside the reading of questions.
@@ -144,6 +138,20 @@ def _prepare(wish: plan.Wish, runs: Runs, around: Surroundings, pinned: frozense
         if earlier is not None:
             made, removed = planned(earlier)
     return Prepared(made, questions, removed, sum(row.item.content_hash in now for row in made.rows))
+
+
+def settled(wish: plan.Wish) -> plan.Wish:
+    """The wish as its run will have it."""
+    bench = dataset.bench(wish.bench)
+    # Questions that are not public are not to be kept in the clear because an option was forgotten.
+    return replace(wish, private=True) if bench and bench.private else wish
+
+
+def rules_of(wish: plan.Wish) -> protocol.Protocol:
+    """The protocol of a wish with the budget of new tokens that it gives, or its benchmark's. Raises ProtocolError."""
+    rules, bench = protocol.load(wish.protocol), dataset.bench(wish.bench)
+    own = bench.max_tokens if bench else DEFAULT_MAX_TOKENS
+    return rules.with_budget(wish.max_tokens or (None if rules.own_budget else own))
 
 
 def engine(wish: plan.Wish, around: Surroundings) -> tuple[models.Model, str, BackendModule]:

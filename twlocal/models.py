@@ -202,6 +202,11 @@ def checkpoint_of(
     return replace(_checkpoint(place, engine), id=held.name, revision=held.commit)
 
 
+def gguf_id(repository: str, names: Sequence[str]) -> str:
+    """What a GGUF file (its parts: `names`) of a Hub repository is called in a run."""
+    return f"{repository}:{names[0].removesuffix('.gguf')}"
+
+
 def gguf_of(
     held: hub_models.Repository,
     names: Sequence[str],
@@ -212,7 +217,7 @@ def gguf_of(
     place = hub_models.fetch(held, names, token, note)
     paths = tuple(place / name for name in names)
     return Model(
-        id=f"{held.name}:{names[0].removesuffix('.gguf')}",
+        id=gguf_id(held.name, names),
         source=str(paths[0]),
         backend="llama_cpp",
         revision=held.commit,

@@ -44,11 +44,12 @@ _TEMPLATE = 64
 class Placed:
     """A model on its way to an engine; nothing large is fetched yet.
 
-    fetch: gets the weights, as far as they are not there, and gives the model. absent: bytes still to fetch, None where
-    that is not known. repository and names: what is fetched, of a Hub model.
+    model: its name in a run. fetch: gets the weights, as far as they are not there, and gives the model. absent: bytes
+    still to fetch, None where that is not known. repository and names: what is fetched, of a Hub model.
     """
 
     backend: str
+    model: str
     fetch: Callable[[], Model]
     route: Route | None = None
     machine: Hardware | None = None
@@ -123,7 +124,7 @@ def place(asked: Asked, outside: Outside) -> Placed:
 def _as_named(asked: Asked, outside: Outside, model: str | None = None) -> Placed:
     """What needs no decision."""
     found = models.resolve(model or asked.model, backend=asked.backend, token=outside.token)
-    return Placed(asked.backend or found.backend, lambda: found)
+    return Placed(asked.backend or found.backend, found.id, lambda: found)
 
 
 # ── a checkpoint on this disk ─────────────────────────────────────────────────────────────────────────────────────
@@ -137,8 +138,8 @@ def _local(asked: Asked, outside: Outside, path: Path) -> Placed:
     route = decision.of(checkpoint.read(path, known))
     outside.decided(route, decision.machine)
     engine = str(route.engine)
-    fetch = partial(replace, models.checkpoint_in(path, engine), settings=applied(route))
-    return Placed(engine, fetch, route, decision.machine)
+    found = models.checkpoint_in(path, engine)
+    return Placed(engine, found.id, partial(replace, found, settings=applied(route)), route, decision.machine)
 
 
 # ── a model of the Hub ────────────────────────────────────────────────────────────────────────────────────────────
@@ -303,7 +304,8 @@ class _Decision:
                 model = models.gguf_of(held, names, token, note)
             return replace(model, settings=applied(route))
 
-        return Placed(engine, fetch, route, self.machine, absent, held, tuple(needed))
+        name = held.name if names is None else models.gguf_id(held.name, names)
+        return Placed(engine, name, fetch, route, self.machine, absent, held, tuple(needed))
 
     def _room(self, absent: int | None) -> None:
         """Refuse where the disk has no room for what is still to be fetched."""

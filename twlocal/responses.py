@@ -15,13 +15,16 @@ INSERT_RESPONSE = "INSERT OR IGNORE INTO responses VALUES (?,?,?,?,?,?,?,?,?,?,?
 INSERT_FAILURE = """
     INSERT INTO failures (run_id, no, repeat, sitting_id, kind, error, partial, attempt, failed_at)
     VALUES (?,?,?,?,?,?,?,?,?)"""
-SELECT_RECORD = """
-    SELECT a.no, a.repeat, i.subject, i.item_id, i.content_hash, w.stem_hash, i.answer, a.option_order, a.text,
-      a.reasoning, a.finish, a.prompt_tokens, a.completion_tokens, a.reasoning_tokens, a.prompt_hash, a.flags
+_COLUMNS = """a.no, a.repeat, i.subject, i.item_id, i.content_hash, w.stem_hash, i.answer, a.option_order, a.text,
+      a.reasoning, a.finish, a.prompt_tokens, a.completion_tokens, a.reasoning_tokens, a.prompt_hash, a.flags"""
+_FROM = """
     FROM responses a
     JOIN run_items i ON i.run_id=a.run_id AND i.no=a.no
     JOIN items w ON w.content_hash=i.content_hash
     WHERE a.run_id=?"""
+SELECT_RECORD = f"SELECT {_COLUMNS}{_FROM}"
+# In the order in which they were stored, from a place in it on.
+SELECT_NEWER = f"SELECT a.rowid, a.answered_at, {_COLUMNS}{_FROM} AND a.rowid>? ORDER BY a.rowid"
 
 
 @dataclass(frozen=True, slots=True)

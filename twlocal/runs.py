@@ -15,6 +15,7 @@ from twlocal.record import Record
 from twlocal.responses import (
     INSERT_FAILURE,
     INSERT_RESPONSE,
+    SELECT_NEWER,
     SELECT_RECORD,
     Answered,
     failure_row,
@@ -256,13 +257,10 @@ class Runs:
         rows = self._select("WHERE r.key=?", [key], True)
         return rows[0] if rows else None
 
-    def engine_of(self, wish: Wish) -> str | None:
-        """The backend of the newest run of exactly this call, if it was begun: where a choice was made, it stays."""
-        with translated(self._path):
-            row = self._db.conn.execute(
-                "SELECT backend FROM runs WHERE wish=? ORDER BY id DESC LIMIT 1", [_json(wish.as_json())]
-            ).fetchone()
-        return str(row[0]) if row else None
+    def begun(self, wish: Wish) -> RunRow | None:
+        """The newest run of exactly this call, if it was begun."""
+        rows = self._select("WHERE r.wish=? ORDER BY r.id DESC LIMIT 1", [_json(wish.as_json())], False)
+        return rows[0] if rows else None
 
     def all(self) -> list[RunRow]:
         """Every run over a benchmark, oldest first, without manifests."""
@@ -338,6 +336,22 @@ class Runs:
         with translated(self._path):
             for row in self._db.conn.execute(sql, [run_id] if no is None else [run_id, no]):
                 yield record(row)
+
+    def newer(self, run_id: int, than: int) -> Iterator[tuple[int, str, Record]]:
+        """Responses stored after place `than` (0: all of them): their place, when they were answered, and they."""
+        with translated(self._path):
+            for place, at, *row in self._db.conn.execute(SELECT_NEWER, [run_id, than]):
+                yield place, at, record(row)
+
+    def speeds(self, host: str) -> Iterator[tuple[str, str, str, str, int, float]]:
+        """What earlier runs took on this host: model, backend, bench, protocol, answers, and seconds of asking."""
+        sql = """
+            SELECT r.model, r.backend, r.bench, r.protocol,
+              sum((SELECT count(*) FROM responses a WHERE a.run_id=r.id AND a.sitting_id=s.id)),
+              sum((julianday(coalesce(s.ended_at, s.last_seen_at)) - julianday(s.started_at)) * 86400.0)
+            FROM runs r JOIN sittings s ON s.run_id=r.id WHERE s.host=? AND r.stage='' GROUP BY r.id ORDER BY r.id"""
+        with translated(self._path):
+            yield from self._db.conn.execute(sql, [host])
 
     def timings(self, run_id: int) -> Iterator[dict[str, Any]]:
         """What an export leaves out by default: when, how long, and by which engine each response was made."""

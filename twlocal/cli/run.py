@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -78,12 +79,17 @@ def run(**options: Any) -> int:
     one is chosen for this machine, and said why. Every answer is stored the moment it arrives; the same command goes
     on where it stopped.
     """
+    return _work(wish_of(options), options)
+
+
+def wish_of(options: Mapping[str, Any]) -> Wish:
+    """The call that the options of `twlocal run` stand for. Raises UsageError."""
     from twlocal.plan import Wish
 
     sample = options["sample"]
     if sample != _SAMPLE_ALL and not (sample.isascii() and sample.isdigit() and int(sample) > 0):
         raise UsageError(f"--sample takes a number or 'all', not {sample!r}")
-    wish = Wish(
+    return Wish(
         model=model_name(options["model"]),
         bench=bench_name(options["bench"]),
         protocol=protocol_name(options["protocol"]),
@@ -98,7 +104,6 @@ def run(**options: Any) -> int:
         settings=engine_settings(options),
         quantised=options["quantised"],
     )
-    return _work(wish, options)
 
 
 @click.command()
