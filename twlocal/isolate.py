@@ -94,6 +94,8 @@ class Isolated:
                 except EngineDied as death:
                     if self._closed.is_set():
                         return
+                    if self._child is not None:
+                        self._child.kill()  # one that told of its engine's death itself goes as well
                     restarts += 1
                     if alone and not in_flight:
                         suspects.extend(alone)  # it died before it was asked
@@ -176,9 +178,10 @@ class _Child:
         self._process = context.Process(
             target=_child_main,
             args=(theirs, start, _Descriptor(self._words.fileno()), dict(deaths), max_deaths),
-            daemon=True,
+            # A daemon could have no children, which is what several cards that share a model are.
+            daemon=False,
         )
-        # At exit multiprocessing asks its children to end and waits; this one is deaf to that.
+        # At exit multiprocessing waits for its children: this one is killed before that.
         multiprocessing.util.Finalize(self, _killed, args=(self._process,), exitpriority=0)
         with _interrupts_blocked():
             self._process.start()

@@ -21,9 +21,11 @@ from typing import Any
 from twlocal.backend import Backend, Decoding
 from twlocal.backends.vllm.settings import EXTRA, NAMES
 
-__all__ = ["ANSWERING", "EXTRA", "ISOLATE", "SETTINGS", "open"]
+__all__ = ["ANSWERING", "CLOSE_SECONDS", "EXTRA", "ISOLATE", "SETTINGS", "open"]
 
 ISOLATE = True
+# Cards and their workers are given back in order; then whatever is left is killed.
+CLOSE_SECONDS = 10.0
 SETTINGS = NAMES
 # How the prompt is written, how chance falls, where an answer ends, and what is computed in. Batches and cards change
 # low bits (hardly in float32), and are recorded by the sitting.

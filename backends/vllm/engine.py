@@ -57,6 +57,7 @@ def load(model: str, decoding: Decoding, given: Mapping[str, Any]) -> Backend:
     machine = hardware.from_recording(hardware.probe(Path(model), os.environ))
     laid = layout.decide(known, machine, here, settings, budget=decoding.max_tokens, context=length)
     library.prepare(os.environ, threads=settings.threads, cards=laid.cards)
+    library.keep_locks_unnamed()
     api = library.load()
     try:
         tokenizer = api.load_tokenizer(model, trust_remote_code=settings.trust_remote_code)

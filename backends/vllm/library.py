@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import multiprocessing
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, fields
 from importlib import import_module
@@ -82,6 +83,15 @@ def prepare(environ: MutableMapping[str, str], *, threads: int | None, cards: st
     if cards is not None:
         environ["CUDA_VISIBLE_DEVICES"] = cards
         environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+
+
+def keep_locks_unnamed() -> None:
+    """In a child that was spawned, let locks be made as in any other process.
+
+    Those of a spawned one have names, and Python complains on the terminal of every one that a killed child leaves.
+    """
+    if multiprocessing.parent_process() is not None:
+        multiprocessing.set_start_method(None, force=True)
 
 
 def load() -> Library:
