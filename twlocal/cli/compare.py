@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from twlocal.cli.common import db_option, json_option, note
+from twlocal.cli.common import db_option, note
+from twlocal.cli.study_output import output_options, show
 from twlocal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--resamples", type=click.IntRange(100), default=9999, show_default=True, help="Of the bootstrap.")
-@json_option
+@output_options
 @db_option
 def compare(
     first: str,
@@ -37,6 +38,8 @@ def compare(
     seed: int,
     resamples: int,
     as_json: bool,
+    html: Path | None,
+    lang: str | None,
     database: Path,
 ) -> None:
     """Compare two runs item by item: paired test and interval, what was gained and lost, subjects, format.
@@ -46,7 +49,6 @@ def compare(
     """
     from twlocal import apparatus, compare
     from twlocal.bundle.stored import opened
-    from twlocal.cli.study_output import show
     from twlocal.study import compared
     from twlocal.study.load import Source, run_command, study_command, unless_default
 
@@ -71,6 +73,8 @@ def compare(
             commands=[*(run_command(run) for run in (one_run, other_run) if run), study_command(*words)],
         ),
         as_json=as_json,
+        html=html,
+        lang=lang,
     )
 
 

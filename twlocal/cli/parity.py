@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from twlocal.cli.common import db_option, json_option, note
+from twlocal.cli.common import db_option, note
 from twlocal.cli.interrupt import EXIT_INTERRUPTED
+from twlocal.cli.study_output import output_options, show
 from twlocal.errors import RunError, UsageError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Asked:
 @click.option("--max-tokens", type=click.IntRange(1), metavar="N", help="New tokens an answer may have.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
-@json_option
+@output_options
 @db_option
 def parity(model: str | None, **options: Any) -> int:
     """Ask MODEL the same questions on several engines, and compare prompts, texts, letters and scores item by item.
@@ -70,7 +71,6 @@ def parity(model: str | None, **options: Any) -> int:
     environment are called through --python: --python mlx=.venv-mlx/bin/python.
     """
     from twlocal.bundle.stored import opened
-    from twlocal.cli.study_output import show
     from twlocal.study import parity
     from twlocal.study.load import Source, run_command
 
@@ -89,7 +89,12 @@ def parity(model: str | None, **options: Any) -> int:
         commands = [run_command(runs.get(name)) for _, name in named]
     found = parity.pairs(engines, seed=options["seed"])
     held = "the model, the questions, the protocol and the decoding, as far as the runs' names tell"
-    show(parity.report(engines, found, held=held, commands=commands), as_json=options["as_json"])
+    show(
+        parity.report(engines, found, held=held, commands=commands),
+        as_json=options["as_json"],
+        html=options["html"],
+        lang=options["lang"],
+    )
     return 0 if parity.holds(found) else 1
 
 

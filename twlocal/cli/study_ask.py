@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from twlocal.cli.common import db_option, json_option, note
+from twlocal.cli.common import db_option, note
 from twlocal.cli.dataset_options import dataset_options, load_settings
 from twlocal.cli.engine_options import bench_name, engine_options, engine_settings, model_name, protocol_name
-from twlocal.cli.study_output import show
+from twlocal.cli.study_output import output_options, show
 from twlocal.cli.study_stored import distinct, seed_option
 from twlocal.errors import RunError, UsageError
 
@@ -56,7 +56,7 @@ def _asking_options(command: F) -> F:
 @_asking_options
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @seed_option
-@json_option
+@output_options
 @db_option
 def prompt(model: str | None, **options: Any) -> None:
     """What the system prompt does to the score of MODEL, and in which alphabet the unread answers are.
@@ -109,7 +109,12 @@ def prompt(model: str | None, **options: Any) -> None:
         raise UsageError("these runs are all of different models", hint="give two runs of one model, under two prompts")
     commands = [*map(run_command, chosen), study_command("study", "prompt", *_named(chosen), *_seed(options))]
     held = "the model, the questions, the decoding and the engine, but where a warning says otherwise"
-    show(prompt.report(asked, pairs, held=held, commands=commands, warnings=warnings), as_json=options["as_json"])
+    show(
+        prompt.report(asked, pairs, held=held, commands=commands, warnings=warnings),
+        as_json=options["as_json"],
+        html=options["html"],
+        lang=options["lang"],
+    )
 
 
 @click.command()
@@ -120,7 +125,7 @@ def prompt(model: str | None, **options: Any) -> None:
 @_asking_options
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @seed_option
-@json_option
+@output_options
 @db_option
 def budget(model: str | None, **options: Any) -> None:
     """What a larger budget of tokens buys MODEL: accuracy, cost, churn, and what the answers at the cap are.
@@ -153,6 +158,8 @@ def budget(model: str | None, **options: Any) -> None:
     show(
         budget.report(found, pairs, shorts, held=held, commands=commands, warnings=warnings),
         as_json=options["as_json"],
+        html=options["html"],
+        lang=options["lang"],
     )
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from twlocal.cli.common import db_option, json_option, note
-from twlocal.cli.study_output import show
+from twlocal.cli.common import db_option, note
+from twlocal.cli.study_output import output_options, show
 from twlocal.cli.study_stored import seed_option
 from twlocal.errors import UsageError
 
@@ -47,7 +47,7 @@ def _entries(table: Path | None, columns: list[str], database: Path) -> list[Ent
     "--above", type=click.FloatRange(0, 100), default=80, show_default=True, help="Also over those above this, in %."
 )
 @seed_option
-@json_option
+@output_options
 @db_option
 def axes(
     table: Path | None,
@@ -58,6 +58,8 @@ def axes(
     above: float,
     seed: int,
     as_json: bool,
+    html: Path | None,
+    lang: str | None,
     database: Path,
 ) -> None:
     """What two benchmarks over many models agree on, and which families of models they rank differently.
@@ -92,7 +94,12 @@ def axes(
     words += unless_default(top=(top, 20), above=(above, 80.0), seed=(seed, 0))
     source = str(table) if table else "the database"
     command = study_command(*words)
-    show(axes.report(found, first, second, source, commands=[command], warnings=warnings), as_json=as_json)
+    show(
+        axes.report(found, first, second, source, commands=[command], warnings=warnings),
+        as_json=as_json,
+        html=html,
+        lang=lang,
+    )
 
 
 @click.command()
@@ -103,10 +110,18 @@ def axes(
 )
 @click.option("--since", metavar="DATE", help="The day on which the band was frozen, such as 2026-08-24.")
 @click.option("--reader", type=click.Choice(["box", "lenient"]), default="box", show_default=True)
-@json_option
+@output_options
 @db_option
 def halflife(
-    table: Path | None, bench: str, band: str, since: str | None, reader: str, as_json: bool, database: Path
+    table: Path | None,
+    bench: str,
+    band: str,
+    since: str | None,
+    reader: str,
+    as_json: bool,
+    html: Path | None,
+    lang: str | None,
+    database: Path,
 ) -> None:
     """How many models fall in, above and below a band of scores, in all and over time.
 
@@ -128,7 +143,12 @@ def halflife(
     words += ["--since", since] if since else []
     words += ["--reader", reader] if reader != "box" else []
     source = str(table) if table else "the database"
-    show(halflife.report(found, bench, source, reader=reader, commands=[study_command(*words)]), as_json=as_json)
+    show(
+        halflife.report(found, bench, source, reader=reader, commands=[study_command(*words)]),
+        as_json=as_json,
+        html=html,
+        lang=lang,
+    )
 
 
 def _band(text: str) -> tuple[float, float]:

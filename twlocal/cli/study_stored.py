@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from twlocal.cli.common import db_option, json_option, note, out
-from twlocal.cli.study_output import show
+from twlocal.cli.common import db_option, note, out
+from twlocal.cli.study_output import output_options, show
 from twlocal.errors import EngineMissing, UsageError
 
 if TYPE_CHECKING:
@@ -32,9 +32,18 @@ _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--quiet", "-q", is_flag=True, help="With --regenerate: no progress.")
 @seed_option
-@json_option
+@output_options
 @db_option
-def extraction(names: tuple[str, ...], regenerate: bool, quiet: bool, seed: int, as_json: bool, database: Path) -> None:
+def extraction(
+    names: tuple[str, ...],
+    regenerate: bool,
+    quiet: bool,
+    seed: int,
+    as_json: bool,
+    html: Path | None,
+    lang: str | None,
+    database: Path,
+) -> None:
     """The same responses under every reader: read, right, what changes, and how several runs change places."""
     from twlocal.bundle.stored import opened
     from twlocal.readers import READERS
@@ -63,14 +72,16 @@ def extraction(names: tuple[str, ...], regenerate: bool, quiet: bool, seed: int,
     show(
         extraction.report(found, absent=absent, same_items=same, again=again, commands=commands, seed=seed),
         as_json=as_json,
+        html=html,
+        lang=lang,
     )
 
 
 @click.command("stop-at-box")
 @click.argument("names", metavar="RUN...", nargs=-1, required=True)
-@json_option
+@output_options
 @db_option
-def stop_at_box(names: tuple[str, ...], as_json: bool, database: Path) -> None:
+def stop_at_box(names: tuple[str, ...], as_json: bool, html: Path | None, lang: str | None, database: Path) -> None:
     """What --stop-at-box would have saved of stored runs, and which readings it would have changed."""
     from twlocal.bundle.stored import opened
     from twlocal.readers import READERS
@@ -93,7 +104,7 @@ def stop_at_box(names: tuple[str, ...], as_json: bool, database: Path) -> None:
         if not one.n:
             raise UsageError(f"{one.run} has no response yet", hint=f"twlocal resume {one.run}")
     commands = [*map(run_command, chosen), study_command("study", "stop-at-box", *(run.name for run in chosen))]
-    show(stopping.report(found, absent=absent, commands=commands), as_json=as_json)
+    show(stopping.report(found, absent=absent, commands=commands), as_json=as_json, html=html, lang=lang)
 
 
 def _as_pattern(run: RunRow, database: Path, runs: Runs, *, quiet: bool) -> RunRow:
@@ -152,9 +163,17 @@ def distinct(runs: Sequence[RunRow]) -> None:
 )
 @click.option("--draws", type=click.IntRange(100, 1_000_000), default=10_000, show_default=True, help="Simulated.")
 @seed_option
-@json_option
+@output_options
 @db_option
-def sample(name: str | None, table: Path | None, as_json: bool, database: Path, **options: Any) -> None:
+def sample(
+    name: str | None,
+    table: Path | None,
+    as_json: bool,
+    html: Path | None,
+    lang: str | None,
+    database: Path,
+    **options: Any,
+) -> None:
     """What a stratified sample does to the score of a full RUN: composition, chance, and how large k must be."""
     from twlocal.bundle.stored import opened
     from twlocal.study import sampling, sampling_report
@@ -192,7 +211,7 @@ def sample(name: str | None, table: Path | None, as_json: bool, database: Path, 
         )
     except ValueError as error:
         raise UsageError(str(error), hint="the full run must hold the sample's subjects and rows") from error
-    show(found, as_json=as_json)
+    show(found, as_json=as_json, html=html, lang=lang)
 
 
 def _right_rows(source: Source, run: RunRow) -> list[tuple[str, str, bool]]:
@@ -252,9 +271,11 @@ def _table(path: Path) -> tuple[list[Stratum], dict[str, int] | None]:
     metavar="CONFLICTS/GROUPS",
     help="Disputed answer keys of the source, such as 27/31312; the exam bench has that one by itself.",
 )
-@json_option
+@output_options
 @db_option
-def noise(names: tuple[str, ...], key_noise: str | None, as_json: bool, database: Path) -> None:
+def noise(
+    names: tuple[str, ...], key_noise: str | None, as_json: bool, html: Path | None, lang: str | None, database: Path
+) -> None:
     """What disputed answer keys do to scores over the questions of RUN, and which runs they make too close to call."""
     from twlocal.bundle.stored import opened
     from twlocal.cli.compare import floor_of
@@ -285,16 +306,29 @@ def noise(names: tuple[str, ...], key_noise: str | None, as_json: bool, database
         )
     given = ["--key-noise", f"{floor.conflicts}/{floor.groups}"]
     commands = [*map(run_command, chosen), study_command("study", "noise", *(run.name for run in chosen), *given)]
-    show(noise_report.report(floor, chosen[0].bench, sizes, scores, commands=commands), as_json=as_json)
+    show(
+        noise_report.report(floor, chosen[0].bench, sizes, scores, commands=commands),
+        as_json=as_json,
+        html=html,
+        lang=lang,
+    )
 
 
 @click.command()
 @click.argument("names", metavar="RUN...", nargs=-1)
 @click.option("--write-probe", metavar="FILE", help="Write the probe set as CSV (- for standard output), and end.")
 @seed_option
-@json_option
+@output_options
 @db_option
-def failures(names: tuple[str, ...], write_probe: str | None, seed: int, as_json: bool, database: Path) -> None:
+def failures(
+    names: tuple[str, ...],
+    write_probe: str | None,
+    seed: int,
+    as_json: bool,
+    html: Path | None,
+    lang: str | None,
+    database: Path,
+) -> None:
     """Failures particular to Taiwan in the responses of RUN: Minguo years, invented glyphs, romanised names.
 
     Detectors read any run. Runs over the probe set tell more: years are asked with and without 民國, and names are to
@@ -323,7 +357,7 @@ def failures(names: tuple[str, ...], write_probe: str | None, seed: int, as_json
     first = [study_command("study", "failures", "--write-probe", "probe.csv")] if asked_probe else []
     words = ["study", "failures", *(run.name for run in chosen), *unless_default(seed=(seed, 0))]
     commands = [*first, *map(run_command, chosen), study_command(*words)]
-    show(failures_report.report(found, commands=commands, seed=seed), as_json=as_json)
+    show(failures_report.report(found, commands=commands, seed=seed), as_json=as_json, html=html, lang=lang)
 
 
 def _write(target: str, text: str) -> None:

@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from twlocal.html.words import t
 from twlocal.paired import RESAMPLES, Span, stats
+from twlocal.study import plots
 from twlocal.study.report import Report, Table, p_value, percent, points
 
 REST = "the rest"
@@ -61,6 +63,7 @@ class Axes:
     gains: Mapping[str, float]
     shift: float
     scores: Mapping[str, tuple[float, float]]
+    family: Mapping[str, str]
 
 
 def axes(
@@ -88,6 +91,7 @@ def axes(
         gains=gains,
         shift=_median(shifts),
         scores={one.name: (one.first, one.second) for one in ordered},
+        family={one.name: one.family or REST for one in ordered},
     )
 
 
@@ -177,6 +181,15 @@ def report(
         parts=parts,
         warnings=warnings,
         commands=commands,
+        plots=[
+            plots.scatter(
+                [(name, *scores, one.family[name]) for name, scores in one.scores.items()],
+                t(f"兩份題庫的正確率（{one.reader} 讀法）", f"Accuracy on both benchmarks ({one.reader} reader)"),
+                t(first, first),
+                t(second, second),
+            )
+            for one in found
+        ],
         data={"first": first, "second": second, "source": source, "readers": [_data(one) for one in found]},
     )
 

@@ -17,10 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from twlocal.compare import Difference, Key, difference
+from twlocal.html.words import t
 from twlocal.judge import PUBLISHED, judge
 from twlocal.loops import is_loop
 from twlocal.record import Record
 from twlocal.stats import Interval, wilson
+from twlocal.study import plots
 from twlocal.study.compared import difference_json
 from twlocal.study.report import Report, Table, interval, p_value, percent, points
 
@@ -197,6 +199,18 @@ def report(
         parts=parts,
         warnings=warnings,
         commands=commands,
+        plots=[
+            plots.shares(
+                [(f"{one.cap:,}", one.count("right"), one.n) for one in runs],
+                t("各長度上限的正確率", "Accuracy by budget of tokens"),
+                reference=plots.GUESSING,
+            ),
+            plots.shares(
+                [(f"{one.cap:,}", one.count("capped"), one.n) for one in runs],
+                t("被長度上限截斷的作答", "Responses that the budget ended"),
+                t("比例", "share"),
+            ),
+        ],
         data={
             "runs": [_run_json(one) for one in runs],
             "pairs": [_pair_json(one) for one in pairs],

@@ -8,9 +8,12 @@ from typing import Any
 
 from twlocal.apparatus import Difference as Apart
 from twlocal.compare import LEVEL, VERDICTS, Comparison, Difference, SubjectDifference
+from twlocal.html.charts import Estimate
+from twlocal.html.words import t
 from twlocal.paired import Churn
+from twlocal.study import plots
 from twlocal.study.noise import Floor
-from twlocal.study.report import Report, Table, interval, p_value, percent, points
+from twlocal.study.report import Plot, Report, Table, interval, p_value, percent, points
 
 _FEW = 10  # changed items below which a bootstrap interval is too narrow
 _MOST = 20  # subjects in the text; the JSON has all of them
@@ -37,8 +40,25 @@ def report(
         parts=[*_apparatus(apart), *_scores(found), *_changes(found), *_subjects(found)],
         warnings=list(_warnings(found, parts, floor)),
         commands=commands,
+        plots=_plots(found),
         data=_data(found, apart, held, floor),
     )
+
+
+def _plots(found: Comparison) -> list[Plot]:
+    both = [("strict", found.strict), ("lenient", found.lenient)]
+    differences = plots.estimates(
+        [Estimate(name, one.difference, one.interval.low, one.interval.high) for name, one in both],
+        t("第二個減第一個（95% 信賴區間）", "Second minus first (95% intervals)"),
+        t("差距", "difference"),
+        reference=0.0,
+    )
+    subjects = sorted(found.subjects, key=lambda one: (one.q, -abs(one.second - one.first)))[:_MOST]
+    if len(subjects) < 2:
+        return [differences]
+    points = [(one.subject or "(none)", one.first, one.second, "") for one in subjects]
+    caption = t("各科目的正確率", "Accuracy by subject")
+    return [differences, plots.scatter(points, caption, t("第一個", "first"), t("第二個", "second"))]
 
 
 def _sizes(found: Comparison) -> str:

@@ -13,11 +13,13 @@ from typing import Any
 
 from twlocal import readers
 from twlocal.compare import Difference, Key, difference
+from twlocal.html.words import t
 from twlocal.item import LABELS
 from twlocal.judge import PUBLISHED, right
 from twlocal.paired import RESAMPLES
 from twlocal.record import Record
 from twlocal.stats import wilson
+from twlocal.study import plots
 from twlocal.study.compared import difference_json
 from twlocal.study.report import Report, Table, interval, p_value, percent, points
 
@@ -137,6 +139,14 @@ def report(
         parts=parts,
         warnings=warnings,
         commands=commands,
+        plots=[
+            plots.shares(
+                [(name, run.count(name, RIGHT), run.n) for name in names],
+                t(f"{run.run}：同一批作答，各種讀法的正確率", f"{run.run}: accuracy of the same responses by reader"),
+                reference=plots.GUESSING,
+            )
+            for run in runs
+        ],
         data={
             "runs": data,
             "ranks": {name: ranks(runs, name) for name in names},

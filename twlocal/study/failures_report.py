@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from twlocal.compare import difference
+from twlocal.html.words import t
 from twlocal.stats import wilson
+from twlocal.study import plots
 from twlocal.study.compared import difference_json
 from twlocal.study.failures import (
     CORRUPTED,
@@ -21,7 +23,7 @@ from twlocal.study.failures import (
     Probed,
     offsets,
 )
-from twlocal.study.report import Report, Table, interval, p_value, points
+from twlocal.study.report import Plot, Report, Table, interval, p_value, points
 
 _HOW = {"minguo_prefixed": "with 民國", "minguo_bare": "bare year", "minguo_sum": "as a sum"}
 _SAID = {
@@ -38,6 +40,7 @@ _NO_PROBE = (
     "none of these runs asked the probe set, so only what is wrong by itself is seen: twlocal study failures "
     "--write-probe FILE writes it, and twlocal run --bench FILE asks it."
 )
+_YEARS = (("115年", False), ("民國115年", True))
 _OFFSETS = (RIGHT, "+1", "-1", FURTHER, UNREAD)
 
 
@@ -60,8 +63,20 @@ def report(runs: Sequence[Failures], *, commands: Sequence[str] = (), seed: int 
         parts=parts,
         warnings=warnings,
         commands=commands,
+        plots=_plots(runs),
         data={"runs": data},
     )
+
+
+def _plots(runs: Sequence[Failures]) -> list[Plot]:
+    found = []
+    for one in runs:
+        years = [(name, offsets(one.probed.years, prefixed=prefixed)) for name, prefixed in _YEARS]
+        rows = [(name, count[RIGHT], count.total()) for name, count in years if count.total()]
+        if rows:
+            caption = t(f"{one.run}：民國年份換算正確的比例", f"{one.run}: Minguo years that were converted right")
+            found.append(plots.shares(rows, caption, t("比例", "share")))
+    return found
 
 
 def _probed(one: Failures, seed: int) -> list[str | Table]:

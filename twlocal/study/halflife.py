@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 
+from twlocal.html.words import t
 from twlocal.stats import wilson
+from twlocal.study import plots
 from twlocal.study.report import Report, Table, interval, percent
 
 _MOST = 24  # dates in the text; the JSON has all of them
@@ -115,6 +117,20 @@ def report(found: HalfLife, bench: str, source: str, *, reader: str, commands: S
         n=f"{total.n} models, {found.undated} of them without a day",
         parts=parts,
         commands=commands,
+        plots=[
+            plots.over_time(
+                [
+                    (one.day.isoformat(), (one.below, one.within, one.above))
+                    for one in found.over_time
+                    if one.day is not None
+                ],
+                [t("低於區間", "below the band"), t("區間內", "in the band"), t("高於區間", "above the band")],
+                t(f"相對於 {band} 的模型數", f"Models against the band of {band}"),
+                t("模型數", "models"),
+            )
+        ]
+        if found.over_time
+        else [],
         data={
             "bench": bench,
             "source": source,

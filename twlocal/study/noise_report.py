@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import pairwise
 
+from twlocal.html.charts import Estimate
+from twlocal.html.words import t
+from twlocal.study import plots
 from twlocal.study.noise import Floor, by_subject
 from twlocal.study.report import Report, Table, percent
 
@@ -66,6 +69,22 @@ def report(
         n=f"{n:,} items in {len(sizes):,} subjects; {floor.groups:,} groups of re-printed questions",
         parts=parts,
         commands=commands,
+        plots=[
+            plots.estimates(
+                [
+                    Estimate(source, floor.share, low_high.low, low_high.high),
+                    *(
+                        Estimate(one.subject or "(none)", one.smallest, one.smallest, one.smallest)
+                        for one in subjects[:_MOST]
+                    ),
+                ],
+                t(
+                    "有爭議的答案比例，以及各科能說明什麼的最小差距",
+                    "Disputed keys, and the smallest difference that says anything, by subject",
+                ),
+                t("比例", "share"),
+            )
+        ],
         data={
             "conflicts": floor.conflicts,
             "groups": floor.groups,

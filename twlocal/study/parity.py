@@ -13,10 +13,12 @@ from typing import Any
 
 from twlocal.compare import LEVEL, Difference, Key, difference
 from twlocal.errors import UsageError
+from twlocal.html.words import t
 from twlocal.item import LABELS, source_letter
 from twlocal.judge import judge
 from twlocal.paired import RESAMPLES
 from twlocal.record import Record
+from twlocal.study import plots
 from twlocal.study.compared import difference_json
 from twlocal.study.report import Report, Table, interval, p_value, percent, points
 
@@ -160,6 +162,16 @@ def report(engines: Sequence[Engine], found: Sequence[Pair], *, held: str, comma
         parts=[_scores(engines), _agreement(found), *_apart(found), _verdict(found)],
         warnings=list(_warnings(found)),
         commands=commands,
+        plots=[
+            plots.shares(
+                [
+                    (one.label, sum(answer.strict for answer in one.answers.values()), len(one.answers))
+                    for one in engines
+                ],
+                t("同樣的題目，各引擎的正確率", "Accuracy of the same items by engine"),
+                reference=plots.GUESSING,
+            )
+        ],
         data={
             "items": n,
             "holds": holds(found),

@@ -16,11 +16,13 @@ from typing import Any
 
 from twlocal import alphabets, readers
 from twlocal.compare import Difference, Key, difference
+from twlocal.html.words import t
 from twlocal.item import LABELS
 from twlocal.judge import right
 from twlocal.readers.reading import ORDINAL
 from twlocal.record import Record
 from twlocal.stats import wilson
+from twlocal.study import plots
 from twlocal.study.compared import difference_json
 from twlocal.study.report import Report, Table, interval, p_value, percent, points
 
@@ -166,6 +168,14 @@ def report(
         parts=parts,
         warnings=warnings,
         commands=commands,
+        plots=[
+            plots.shares(
+                [(one.protocol, one.right, one.n) for one in runs if one.model == model],
+                t(f"{model}：各系統提示的正確率（只讀 A–D）", f"{model}: accuracy under each system prompt (A–D only)"),
+                reference=plots.GUESSING,
+            )
+            for model in dict.fromkeys(one.model for one in runs)
+        ],
         data={
             "runs": [_run_json(one) for one in runs],
             "pairs": [

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from twlocal.html.words import Text, t
 from twlocal.paired import Span
 from twlocal.stats import wilson
-from twlocal.study import sampling
-from twlocal.study.report import Report, Table, interval, percent, points
+from twlocal.study import plots, sampling
+from twlocal.study.report import Plot, Report, Table, interval, percent, points
 from twlocal.study.sampling import Stratum
 
 _BANDS = ((2_000, None), (500, 2_000), (1, 500))  # the paper's: subjects by their number of items
@@ -92,6 +93,7 @@ def report(
         n=f"{n:,} items in {len(strata):,} subjects; {rows:,} in the sample",
         parts=parts,
         commands=commands,
+        plots=[_by_k_plot(strata)],
         data={
             "source": source,
             "items": n,
@@ -173,6 +175,18 @@ def _by_k(strata: Sequence[Stratum]) -> Table:
         )
     header = ["k", "rows", "expected score", "95% half-width", "weighted back"]
     return Table("How the error falls with k, the rows a subject:", header, rows, "rrrrr")
+
+
+def _by_k_plot(strata: Sequence[Stratum]) -> Plot:
+    largest = max(one.n for one in strata)
+    found: dict[Text, list[tuple[float, float]]] = {}
+    for name, restored in ((t("直接計分", "as drawn"), False), (t("依母體比例加權", "weighted back"), True)):
+        found[name] = [
+            (float(k), sampling.half_width(strata, sampling.composition(strata, k), restored=restored))
+            for k in (*(k for k in _KS if k < largest), largest)
+        ]
+    caption = t("抽樣誤差與每科題數", "Sampling error by rows a subject")
+    return plots.lines(found, caption, t("每科題數 k", "rows a subject, k"), t("95% 半寬", "95% half-width"))
 
 
 def _needed(needed: Mapping[float, tuple[int, int]]) -> list[str | Table]:

@@ -15,9 +15,11 @@ from typing import Any
 from twlocal import box_stop, readers
 from twlocal.backend import FINISH_LENGTH, FINISH_STOP
 from twlocal.compare import Key
+from twlocal.html.words import t
 from twlocal.judge import PUBLISHED, right
 from twlocal.record import Record
 from twlocal.stats import wilson
+from twlocal.study import plots
 from twlocal.study.budget import written
 from twlocal.study.report import Report, Table, interval, percent
 
@@ -120,6 +122,14 @@ def report(
         parts=parts,
         warnings=warnings,
         commands=commands,
+        plots=[
+            plots.shares(
+                [(name, changed, one.n) for name, changed in one.changed.items()],
+                t(f"{one.run}：讀法會改變的作答", f"{one.run}: responses whose reading changes"),
+                t("比例", "share"),
+            )
+            for one in runs
+        ],
         data={"runs": [_data(one) for one in runs]},
     )
 

@@ -92,14 +92,14 @@ def test_the_command_asks_each_engine_and_compares(
     twlocal: Command, model_file: Path, make_questions: Callable[[int], Path]
 ) -> None:
     asked = ("--bench", make_questions(200), "--limit", "200")
-    words = ("parity", model_file, "--backends", "scripted,scripted:say=不知道", *asked)
+    words = ("parity", model_file, "--backends", "scripted,scripted:say=\\boxed{A}", *asked)
     done = twlocal(*words, "--python", f"scripted={sys.executable}", "--quiet", "--json")
-    assert done.returncode == 1 and done.stdout, done.stderr  # one of the two never answers: that is no parity
+    assert done.returncode == 1 and done.stdout, done.stderr  # one of the two always answers A: that is no parity
     data = json.loads(done.stdout)
     (pair,) = data["pairs"]
     assert (pair["prompts_equal"], pair["prompts_told"], pair["n"]) == (200, 200, 200)
     assert pair["texts_equal"] < 200 and pair["disagreements"]
-    assert [one["label"] for one in data["engines"]] == ["scripted", "scripted:say=不知道"]
+    assert [one["label"] for one in data["engines"]] == ["scripted", "scripted:say=\\boxed{A}"]
 
     again = twlocal("parity", "--run", data["engines"][0]["run"], "--run", data["engines"][1]["run"])
     assert again.returncode == 1
