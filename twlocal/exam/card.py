@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from twlocal.publishing import table
+
 from . import accounting
 from .accounting import Accounting
 from .decide import FILTERS, WITHDRAWALS
@@ -42,7 +44,7 @@ and counted.
 
 def text(found: Accounting, rules: Rules, others: Sequence[Other]) -> str:
     """The card as Markdown."""
-    parts = [_HEAD, "## Accounting\n", _table(["Stage", "Count"], accounting.table(found))]
+    parts = [_HEAD, "## Accounting\n", table(["Stage", "Count"], accounting.table(found))]
     parts.append(
         "Every row can be derived again from `accounting/papers.csv` and `accounting/items.csv`: "
         "`twlocal exam check FOLDER` does it. Several accepted answers and voided items have no single key; "
@@ -53,8 +55,8 @@ def text(found: Accounting, rules: Rules, others: Sequence[Other]) -> str:
             f"{other.name} ({other.rows:,} rows, fingerprint {other.fingerprint[:16]})" for other in others
         )
         parts.append(f"Kept disjoint, by content fingerprint, from: {named}.\n")
-    parts += ["## Rules\n", _table(["Filtered", "Why"], [(f"`{name}`", says) for name, says in FILTERS.items()])]
-    parts.append(_table(["Withdrawn", "Why"], [(f"`{name}`", says) for name, says in WITHDRAWALS.items()]))
+    parts += ["## Rules\n", table(["Filtered", "Why"], [(f"`{name}`", says) for name, says in FILTERS.items()])]
+    parts.append(table(["Withdrawn", "Why"], [(f"`{name}`", says) for name, says in WITHDRAWALS.items()]))
     parts.append("## Subjects\n")
     zh = {subject.slug: (subject.zh, rules.fields[subject.field]) for subject in rules.subjects}
     rows = [
@@ -66,12 +68,5 @@ def text(found: Accounting, rules: Rules, others: Sequence[Other]) -> str:
         for slug, c in found.subjects.items()
         if slug
     ]
-    parts.append(_table(["Subject", "科目", "領域", "Raw", "Folded", "Filtered", "Published", "Scored"], rows))
+    parts.append(table(["Subject", "科目", "領域", "Raw", "Folded", "Filtered", "Published", "Scored"], rows))
     return "\n".join(parts)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return (
-        "\n".join("| " + " | ".join(cell.strip().replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
-    )
