@@ -12,6 +12,7 @@ import click
 
 from twlocal.cli.common import Stages, db_option, json_option, note, out
 from twlocal.cli.formosa_calibrate import calibrate
+from twlocal.cli.formosa_curate import curate, loo, recut
 
 if TYPE_CHECKING:
     from twlocal.formosa.baselines import Baseline
@@ -213,7 +214,7 @@ def lexicon(
             note(f"{entry.term.text} ({entry.term.level}) fired {entry.fires} times: {'; '.join(entry.examples)}")
 
 
-for _command in (calibrate,):
+for _command in (calibrate, curate, recut, loo):
     formosa.add_command(_command)
 
 

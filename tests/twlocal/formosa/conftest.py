@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from twlocal.cli import main
+from twlocal.errors import TwlocalError
+from twlocal.formosa import jsonl
+from twlocal.formosa.build import cut_corpus, item_rows, permute_items, screen_drafts
+from twlocal.formosa.drafts import Draft
+from twlocal.formosa.lexicon import shipped
 from twlocal.formosa.stored import Builds
 from twlocal.store import open_store
 
@@ -133,5 +141,95 @@ def write_drafts(tmp_path: Path) -> Callable[..., Path]:
         path = tmp_path / "drafts.jsonl"
         path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
         return path
+
+    return call
+
+
+PLACES = [
+    "淡水",
+    "基隆",
+    "安平",
+    "打狗",
+    "鹿港",
+    "艋舺",
+    "北港",
+    "布袋",
+    "梧棲",
+    "花蓮",
+    "臺東",
+    "馬公",
+    "宜蘭",
+    "苗栗",
+    "彰化",
+    "斗六",
+]
+THINGS = [
+    "樟腦",
+    "茶葉",
+    "蔗糖",
+    "稻米",
+    "海鹽",
+    "煤炭",
+    "木材",
+    "鳳梨",
+    "香蕉",
+    "硫磺",
+    "鹿皮",
+    "魚乾",
+    "蕃薯",
+    "花生",
+    "芝麻",
+    "菸草",
+]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command came to."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def harbours(tmp_path: Path) -> Path:
+    """A build of sixteen items, each with its answer in its window, in twlocal.db; the file of its items."""
+    root = tmp_path / "taiwan-md" / "knowledge" / "History"
+    root.mkdir(parents=True)
+    for at, (place, thing) in enumerate(zip(PLACES, THINGS, strict=True)):
+        body = f"{place}在{1860 + at}年開放通商，當地最有名的貨物是{thing}。街上的老店都還記得那個年代。" * 2
+        (root / f"{place}.md").write_text(f"# {place}\n\n{body}\n", encoding="utf-8")
+    database = tmp_path / "twlocal.db"
+    builds = Builds(open_store(database), database)
+    made = cut_corpus(builds, tmp_path / "taiwan-md", now="2026-08-24T00:00:00+00:00", target=220, name="港")
+    windows = {window.path.split("/")[-1].removesuffix(".md"): window.hash for window in builds.windows(made)}
+    drafts = []
+    for at, place in enumerate(PLACES):
+        year = (f"{1860 + at}年", "1721年", "1790年", "1935年")
+        options = year if at % 2 else (THINGS[at], "玉器", "羊毛", "咖啡")
+        stem = f"臺灣的{place}{'在哪一年開放通商' if at % 2 else '最有名的貨物是什麼'}？"
+        drafts.append(Draft(windows[place], stem, options, "A"))
+    builds.add_drafts(made, "somebody", drafts)
+    screen_drafts(builds, made, shipped())
+    assert permute_items(builds, made) == len(PLACES)
+    jsonl.write(tmp_path / "items.jsonl", item_rows(builds, made))
+    builds.close()
+    return tmp_path / "items.jsonl"
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+    """The command line in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def call(*words: str | Path) -> Done:
+        result = CliRunner().invoke(main, [str(word) for word in words], standalone_mode=False)
+        if isinstance(result.exception, TwlocalError):
+            return Done(result.exception.exit_code, result.stdout, str(result.exception))
+        if result.exception is not None:
+            raise result.exception
+        return Done(result.return_value or 0, result.stdout, result.stderr)
 
     return call
