@@ -182,10 +182,16 @@ def _parts(first: Path) -> tuple[Path, ...]:
 
 def _hub(repo: str, revision: str | None, file: str | None, token: str | None, backend: str | None) -> Model:
     held = hub_models.look(repo, revision, token)
-    engine = _checkpoint_engine(backend) if file is None and "config.json" in held.files else None
-    if engine is not None and (backend is not None or not held.ggufs):
+    engine = reads_checkpoint(held, backend, file)
+    if engine is not None:
         return checkpoint_of(held, engine, token)
     return gguf_of(held, hub_models.choose_gguf(repo, held.ggufs, file), token)
+
+
+def reads_checkpoint(held: hub_models.Repository, backend: str | None, file: str | None) -> str | None:
+    """The engine that takes a repository's checkpoint; None where a GGUF file in it is meant."""
+    engine = _checkpoint_engine(backend) if file is None and "config.json" in held.files else None
+    return engine if backend is not None or not held.ggufs else None
 
 
 def checkpoint_of(

@@ -45,7 +45,8 @@ class Placed:
     """A model on its way to an engine; nothing large is fetched yet.
 
     model: its name in a run. fetch: gets the weights, as far as they are not there, and gives the model. absent: bytes
-    still to fetch, None where that is not known. repository and names: what is fetched, of a Hub model.
+    still to fetch, None where that is not known. repository and names: what is fetched, of a Hub model. on: the same
+    decision for another machine, where one was made.
     """
 
     backend: str
@@ -56,6 +57,7 @@ class Placed:
     absent: int | None = 0
     repository: Repository | None = None
     names: tuple[str, ...] = ()
+    on: Callable[[Hardware], Route] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The decision for a run's record: codes, no sentences. Empty where nothing was decided."""
@@ -139,7 +141,8 @@ def _local(asked: Asked, outside: Outside, path: Path) -> Placed:
     outside.decided(route, decision.machine)
     engine = str(route.engine)
     found = models.checkpoint_in(path, engine)
-    return Placed(engine, found.id, partial(replace, found, settings=applied(route)), route, decision.machine)
+    fetch = partial(replace, found, settings=applied(route))
+    return Placed(engine, found.id, fetch, route, decision.machine, on=partial(decision.on, route))
 
 
 # ── a model of the Hub ────────────────────────────────────────────────────────────────────────────────────────────
@@ -166,8 +169,7 @@ def _of_the_hub(asked: Asked, outside: Outside) -> Placed:
     if asked.backend not in (None, *registry.ENGINES) or (
         file is not None and asked.backend not in (None, "llama_cpp")
     ):
-        suffix = (f"@{revision}" if revision else "") + (f":{file}" if file else "")
-        return _as_named(asked, outside, repo + suffix)
+        return _for_another(asked, outside, repo, revision, file)
     decision = _Decision(asked, outside, known)
     if model is not None and not own:
         # The repository of one engine's files was named: that one is meant, quantised or not.
@@ -183,6 +185,21 @@ def _of_the_hub(asked: Asked, outside: Outside) -> Placed:
     return decision.unknown(repo, revision)
 
 
+def _for_another(asked: Asked, outside: Outside, repo: str, revision: str | None, file: str | None) -> Placed:
+    """A Hub model for an engine that a person named and that routing knows nothing of."""
+    held, backend = hub_models.look(repo, revision, outside.token), str(asked.backend)
+    engine = models.reads_checkpoint(held, backend, file)
+    if engine is not None:
+        names = held.checkpoint
+        fetch = partial(models.checkpoint_of, held, engine, outside.token, outside.note)
+    else:
+        names = hub_models.choose_gguf(held.name, held.ggufs, file)
+        fetch = partial(models.gguf_of, held, names, outside.token, outside.note)
+    name = held.name if engine is not None else models.gguf_id(held.name, names)
+    absent = held.bytes_of(hub_models.absent(held, names))
+    return Placed(backend, name, fetch, absent=absent, repository=held, names=tuple(names))
+
+
 class _Decision:
     """One model, this machine and its engines."""
 
@@ -190,13 +207,18 @@ class _Decision:
         self._asked, self._outside, self._registry = asked, outside, registry
         self.machine, self._engines = outside.look(registry)
 
-    def of(self, model: KnownModel, *, engine: str | None = None, quantised: bool = False) -> Route:
-        """The route of a model. Raises ModelError with the reasons where nothing can run it."""
+    def on(self, route: Route, machine: Hardware) -> Route:
+        """The model of a decision on another machine, on the engine that was chosen."""
         from twlocal.route import decide
+
+        wishes = self._wishes(route.model, engine=route.engine, quantised=True)
+        return decide(route.model, machine, self._engines, wishes)
+
+    def _wishes(self, model: KnownModel, *, engine: str | None = None, quantised: bool = False) -> Wishes:
         from twlocal.verdict import Wishes
 
         asked = self._asked
-        wishes = Wishes(
+        return Wishes(
             engine=engine or asked.backend,
             max_tokens=asked.max_tokens,
             token=bool(self._outside.token) or hub_models.is_cached(model.id),
@@ -204,6 +226,13 @@ class _Decision:
             trust_remote_code=trusts(asked.settings),
             gpus=asked.gpus,
         )
+
+    def of(self, model: KnownModel, *, engine: str | None = None, quantised: bool = False) -> Route:
+        """The route of a model. Raises ModelError with the reasons where nothing can run it."""
+        from twlocal.route import decide
+
+        asked = self._asked
+        wishes = self._wishes(model, engine=engine, quantised=quantised)
         if wishes.engine is None and asked.earlier:
             route = decide(model, self.machine, self._engines, replace(wishes, engine=asked.earlier))
             if route.engine is not None:
@@ -305,7 +334,7 @@ class _Decision:
             return replace(model, settings=applied(route))
 
         name = held.name if names is None else models.gguf_id(held.name, names)
-        return Placed(engine, name, fetch, route, self.machine, absent, held, tuple(needed))
+        return Placed(engine, name, fetch, route, self.machine, absent, held, tuple(needed), on=partial(self.on, route))
 
     def _room(self, absent: int | None) -> None:
         """Refuse where the disk has no room for what is still to be fetched."""

@@ -118,7 +118,7 @@ def _checkpoint(model: KnownModel, wishes: Wishes) -> list[Reason]:
     if (model.trust_remote_code or model.remote_code) and not wishes.trust_remote_code:
         reasons.append(Reason("remote_code", NO, {"repo": model.id, "files": model.remote_code or "*.py"}))
     elif wishes.trust_remote_code:
-        reasons.append(Reason("remote_code_trusted", NOTE, {"repo": model.id}))
+        reasons.append(Reason("remote_code_trusted", NOTE, {"repo": model.id, "files": model.remote_code or "*.py"}))
     return reasons
 
 

@@ -191,7 +191,7 @@ def test_code_of_a_model_runs_only_where_the_person_says_so(hub: Any, prepare: A
     around = replace(machine("h200"), decided=lambda route, here: heard.append(placing.line(route)))
     planned = prepare("own/unknown", around, settings={"trust_remote_code": True}).plan
     assert planned.settings["trust_remote_code"] is True
-    assert "Python code of own/unknown may run" in heard[0]
+    assert "Python code of own/unknown (modeling_own.py) may run" in heard[0]
     # An engine that runs no code of a model's is not bothered with the permission.
     assert (
         prepare("own/ggufs", machine("laptop-no-gpu"), settings={"trust_remote_code": True}).plan.backend == "llama_cpp"
