@@ -13,6 +13,7 @@ import click
 from twlocal.cli.common import Stages, db_option, json_option, note, out
 from twlocal.cli.formosa_calibrate import calibrate
 from twlocal.cli.formosa_curate import curate, loo, recut
+from twlocal.cli.formosa_make import build, check, draft, ground
 
 if TYPE_CHECKING:
     from twlocal.formosa.baselines import Baseline
@@ -32,8 +33,13 @@ def formosa() -> None:
 
     \b
     twlocal formosa windows taiwan-md/ -o windows.jsonl      windows to write items from
-    twlocal formosa screen drafts.jsonl -o screened.jsonl    drafted items through the named rules
+    twlocal formosa draft MODEL                              one item a window, from a generator
+    twlocal formosa screen                                   the drafts through the named rules
     twlocal formosa permute -o items.jsonl                   kept items, options permuted, shortcut baselines
+    twlocal formosa calibrate JUDGE                          what a judge catches of planted defects
+    twlocal formosa ground JUDGE                             every item against its window
+    twlocal formosa curate --pool …                          the difficulty band, frozen
+    twlocal formosa build tw-formosa-bench/                  the dataset, its card and its accounting
     twlocal formosa lexicon --articles taiwan-md/ …          prove the lexicon of mainland vocabulary
 
     Every stage goes on where it was stopped, and gives the same bytes however often that was.
@@ -82,7 +88,7 @@ def windows(corpus: Path, target: int, name: str | None, output: Path | None, as
 
 
 @formosa.command()
-@click.argument("drafts", type=_FILE)
+@click.argument("drafts", type=_FILE, required=False)
 @click.option("--source", help="Who drafted them; the file's name, when not told.")
 @click.option("--lexicon", "lexicon_file", type=_FILE, help="A lexicon of your own, as `formosa lexicon` writes it.")
 @build_option
@@ -90,7 +96,7 @@ def windows(corpus: Path, target: int, name: str | None, output: Path | None, as
 @json_option
 @db_option
 def screen(
-    drafts: Path,
+    drafts: Path | None,
     source: str | None,
     lexicon_file: Path | None,
     build_name: str | None,
@@ -98,20 +104,29 @@ def screen(
     as_json: bool,
     database: Path,
 ) -> None:
-    """Put drafted items through the named rules.
+    """Put drafted items through the named rules: those that `formosa draft` left in the build, and DRAFTS.
 
-    DRAFTS is JSONL: `window` (the hash of a window of the build), `question`, `A`–`D`, `answer`.
+    DRAFTS, for items drafted elsewhere, is JSONL: `window` (the hash of a window of the build), `question`, `A`–`D`,
+    `answer`.
     """
+    from twlocal.errors import UsageError
     from twlocal.formosa import accounting, jsonl
     from twlocal.formosa.build import screen_drafts, screened_rows
     from twlocal.formosa.drafts import read_drafts
 
     lexicon = _lexicon(lexicon_file)
-    given = list(read_drafts(drafts))
+    given = list(read_drafts(drafts)) if drafts else []
     with _opened(database, create=False) as builds:
         build = builds.get(build_name)
-        added = builds.add_drafts(build, source or drafts.stem, given)
-        note(f"{len(given)} drafts read, {added} of them new; {screen_drafts(builds, build, lexicon)} screened now")
+        if drafts:
+            added = builds.add_drafts(build, source or drafts.stem, given)
+            note(f"{len(given)} drafts read, {added} of them new")
+        elif not builds.drafts(build):
+            raise UsageError(
+                f"{build.name} has no drafts yet",
+                hint="twlocal formosa draft MODEL writes some; twlocal formosa screen DRAFTS.jsonl reads others",
+            )
+        note(f"{screen_drafts(builds, build, lexicon)} screened now")
         screened = builds.screened(build)
         counts = accounting.of_screening(len(builds.drafts(build)), screened)
     if output:
@@ -214,7 +229,7 @@ def lexicon(
             note(f"{entry.term.text} ({entry.term.level}) fired {entry.fires} times: {'; '.join(entry.examples)}")
 
 
-for _command in (calibrate, curate, recut, loo):
+for _command in (draft, ground, build, check, calibrate, curate, recut, loo):
     formosa.add_command(_command)
 
 

@@ -14,6 +14,10 @@
     simplified a pinned table of characters that Taiwan does not write
     screening  the stage `screen`
     permute    the order of an item's options, by the hash of its window
+    prompts    what generators and judges are told; loose and drafting, judging: what their responses hold
+    asking     the stages that ask a model: its runs, through the main job's backends, store and resume
+    drafted    the stage `draft`; grounded: the stage `ground`; asked: what came of both, in the database
+    fates      one fate for every window and draft; publish and card: the stage `build`
     baselines  what one scores without knowing anything
     accounting how many windows and items each stage took, kept and left
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from twlocal import evaluate, machine, models, plan, readers, runner
+from twlocal import evaluate, machine, models, plan, runner
 from twlocal.evaluate import Surroundings
 from twlocal.formosa.prompts import Prompt
 from twlocal.item import Item, content_hash
@@ -123,12 +123,6 @@ def answered(who: Asker, texts: Iterable[str], runs: Runs) -> Answers:
     wanted = {prompt_hash(text) for text in texts}
     found = {digest: record for digest, record in _records(who, runs).items() if digest in wanted}
     return Answers(who, COMPLETE if len(found) == len(wanted) else INCOMPLETE, found, len(wanted) - len(found))
-
-
-def reply(record: Record) -> str | None:
-    """What a response says in the end, without its thoughts; None where a thought never ended or nothing was said."""
-    final = readers.final_text(record.text, record.reasoning, record.finish)
-    return final.text if final.text and final.text.strip() else None
 
 
 def _records(who: Asker, runs: Runs) -> dict[str, Record]:

@@ -120,7 +120,7 @@ def permute_items(builds: Builds, build: Build) -> int:
     """
     screened = builds.screened(build)
     if not screened:
-        raise UsageError(f"nothing of {build.name} was screened yet", hint="twlocal formosa screen DRAFTS.jsonl")
+        raise UsageError(f"nothing of {build.name} was screened yet", hint="twlocal formosa screen")
     items = []
     for stored, kept, question, _ in screened:
         if kept:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from twlocal.errors import UsageError
 from twlocal.formosa.curate import Candidate, Frozen
+from twlocal.formosa.grounded import judged
 from twlocal.formosa.recut import DIFFICULTY, MANIFEST, Sidecar, parse
 from twlocal.formosa.tables import Tables
 from twlocal.whole import whole
@@ -51,6 +52,19 @@ class Curations(Tables):
             raise UsageError(said, hint=f"there are: {known}" if known else "twlocal formosa curate freezes one")
         return parse(found[-1][1], found[-1][2], found[-1][0])
 
+    def texts(self, build: Build, name: str | None = None) -> tuple[str, str] | None:
+        """The manifest and the sidecar of the frozen band of this name, or of the build's last one; None for none.
+
+        Raises UsageError where there is no band of that name.
+        """
+        rows = self._rows(
+            "SELECT name, manifest, difficulty FROM formosa_curations WHERE build_id = ? ORDER BY id", (build.id,)
+        )
+        found = [(row[1], row[2]) for row in rows if name in (None, row[0])]
+        if name is not None and not found:
+            self.get(build, name)
+        return found[-1] if found else None
+
 
 def _other(name: str) -> UsageError:
     return UsageError(
@@ -77,34 +91,18 @@ def of_build(builds: Builds, build: Build, judge: str | None, *, ungrounded: boo
         raise UsageError(f"{build.name} has no items yet", hint="twlocal formosa screen and permute make them")
     told: dict[str, Any] = {"build": build.name, "corpus": build.corpus}
     if not ungrounded:
-        row, verdicts = _judged(builds, build, judge)
+        row, verdicts = judged(builds, build, judge, otherwise="; or --ungrounded takes all items as they are")
         if unjudged := sum(stored.id not in verdicts for stored, _ in items):
             raise UsageError(
-                f"{row} has not judged {unjudged:,} of {len(items):,} items of {build.name}",
+                f"{row.name} has not judged {unjudged:,} of {len(items):,} items of {build.name}",
                 hint="the same `twlocal formosa ground` goes on",
             )
         items = [(stored, item) for stored, item in items if verdicts[stored.id].approves]
-        told["judge"] = row
+        told["judge"] = row.name
     found = {item.content_hash: Candidate(item.content_hash, one.draft.window, one.source) for one, item in items}
     if not found:
         raise UsageError(f"no item of {build.name} is grounded")
     return Base(tuple(found.values()), told)
-
-
-def _judged(builds: Builds, build: Build, judge: str | None) -> tuple[str, dict[int, Any]]:
-    judged = {one.name: builds.verdicts(build, one.asker) for one in builds.askers(build, "judge")}
-    judged = {name: verdicts for name, verdicts in judged.items() if verdicts}
-    found = [name for name in judged if judge is None or name == judge or name.startswith(judge)]
-    if len(found) != 1:
-        known = ", ".join(judged)
-        if not judged:
-            raise UsageError(
-                f"no judge has looked at the items of {build.name}",
-                hint="twlocal formosa ground MODEL; or --ungrounded takes all items as they are",
-            )
-        said = f"{judge!r} is none of the judges" if judge else "several judges have looked at the items"
-        raise UsageError(f"{said} of {build.name}", hint=f"--judge NAME, one of: {known}")
-    return found[0], judged[found[0]]
 
 
 def of_dataset(name: str) -> Base:

@@ -11,7 +11,6 @@ from typing import Any
 
 from twlocal.backend import FINISH_FILTER, FINISH_LENGTH
 from twlocal.formosa import loose
-from twlocal.formosa.asking import reply
 from twlocal.formosa.drafts import Draft
 from twlocal.formosa.options import bare
 from twlocal.formosa.prompts import Prompt
@@ -59,7 +58,7 @@ def generated(window: str, record: Record) -> Generated:
     """The item in the response to the window with this hash. Nothing is guessed: what is not there is a fault."""
     if record.finish == FINISH_FILTER:
         return _fault(window, "filtered", record.text)
-    final = reply(record)
+    final = loose.reply(record)
     cut = record.finish == FINISH_LENGTH
     if final is None:
         return _fault(window, "cut_off" if cut else "no_final_text", record.text[-80:])

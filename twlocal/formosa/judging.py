@@ -9,11 +9,11 @@ from typing import Any
 
 from twlocal.backend import FINISH_FILTER, FINISH_LENGTH
 from twlocal.formosa import loose
-from twlocal.formosa.asking import reply
 from twlocal.formosa.prompts import Prompt
 from twlocal.item import LABELS, clean
 from twlocal.record import Record
 
+UNSUPPORTED, SEVERAL, UNREAD = "unsupported", "several_answers", "unread"
 # Why a response holds no verdict, by name.
 FAULTS = {
     "filtered": "the server withheld the response",
@@ -42,7 +42,14 @@ class Verdict:
     @property
     def approves(self) -> bool:
         """Whether the item stands: the window supports its key, and only that. An unread verdict approves nothing."""
-        return self.supported is True and self.single_answer is True
+        return not self.objection
+
+    @property
+    def objection(self) -> str:
+        """Why the item does not stand, by name; "" where it does."""
+        if self.supported is None or self.single_answer is None:
+            return UNREAD
+        return UNSUPPORTED if not self.supported else "" if self.single_answer else SEVERAL
 
 
 def question(prompt: Prompt, window: str, stem: str, options: tuple[str, str, str, str], answer: str) -> str:
@@ -54,7 +61,7 @@ def verdict(record: Record) -> Verdict:
     """The verdict in a judge's response."""
     if record.finish == FINISH_FILTER:
         return _fault("filtered", record.text)
-    final = reply(record)
+    final = loose.reply(record)
     cut = record.finish == FINISH_LENGTH
     if final is None:
         return _fault("cut_off" if cut else "no_final_text", record.text[-80:])

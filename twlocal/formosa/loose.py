@@ -12,6 +12,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from twlocal.readers.final import final_text
+from twlocal.record import Record
+
 _OPEN, _CLOSE = "{｛", "}｝"
 _LIST_OPEN, _LIST_CLOSE = "[［", "]］"
 _COLON, _COMMA = ":：", ",，"
@@ -37,6 +40,12 @@ class _Broken(Exception):
     def __init__(self, at: int) -> None:
         super().__init__(at)
         self.at = at
+
+
+def reply(record: Record) -> str | None:
+    """What a response says in the end, without its thoughts; None where a thought never ended or nothing was said."""
+    final = final_text(record.text, record.reasoning, record.finish)
+    return final.text if final.text and final.text.strip() else None
 
 
 def objects(text: str) -> list[dict[str, Any]]:

@@ -218,6 +218,15 @@ class Builds(Asked):
                     ),
                 )
 
+    def rules(self, build: Build) -> list[str]:
+        """The hashes of the rules that the build's drafts were screened by."""
+        rows = self._rows(
+            "SELECT DISTINCT rules FROM formosa_screened JOIN formosa_drafts ON id = draft_id WHERE build_id = ? "
+            "ORDER BY rules",
+            (build.id,),
+        )
+        return [row[0] for row in rows]
+
     def screened(self, build: Build) -> list[tuple[StoredDraft, bool, str, list[dict[str, Any]]]]:
         """(draft, kept, stem that goes on, findings) of every screened draft, in the order of `drafts`."""
         by_id = {stored.id: stored for stored in self.drafts(build)}
