@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -123,3 +124,52 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def stored_run(tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """A run with the answers given: `stored_run(items, completions)` → (Runs, RunRow).
+
+    Item number n (in the order given, which is not the run's) gets completions[n]; None leaves it unanswered.
+    """
+    from twlocal import protocol
+    from twlocal.backend import EngineInfo
+    from twlocal.models import Model
+    from twlocal.plan import Plan, Wish, plan_order
+    from twlocal.responses import Answered
+    from twlocal.runs import Runs
+    from twlocal.store import open_store
+
+    at, opened = "2026-01-02T03:04:05.000000Z", []
+
+    def make(items: list[Any], completions: list[Any], *, private: bool = False, name: str = "run") -> Any:
+        box = protocol.load("box")
+        said = ("name", "title", "title_zh", "system", "body", "reader", "shuffle", "publishable")
+        notes = ("why_not", "why_not_zh", "sha256", "system_sha256")
+        manifest = {
+            "identity": {"model": {"id": "m", "revision": "", "fingerprint": ""}},
+            "protocol": {**{field: getattr(box, field) for field in (*said, *notes)}, "examples": []},
+            "decoding": {"max_tokens": 4096, "temperature": 0.0, "top_p": 0.9},
+            "bench": {"name": "bench", "revision": ""},
+            "sample": {"rows": len(items)},
+        }
+        wish, model = Wish("m.gguf", "bench", "box", private=private), Model("m", "m.gguf", "scripted")
+        plan = Plan(name.ljust(64, "k"), name, wish, model, "scripted", box, tuple(plan_order(items)), manifest)
+        runs = Runs(open_store(tmp_path / f"{name}.db"), tmp_path / f"{name}.db")
+        opened.append(runs)
+        run = runs.ensure(plan, at=at)
+        info = EngineInfo("scripted", "1", {"context": 8192}, model={"quantisation": "bf16"}, quantised=False)
+        sitting = runs.begin_sitting(run.id, info, {}, pid=1, host="here", at=at)
+        numbers = {row.item.content_hash: no for no, row in enumerate(plan.rows)}
+        batch = [
+            Answered(numbers[item.content_hash], 0, box.order(item), done, at)
+            for item, done in zip(items, completions, strict=True)
+            if done is not None
+        ]
+        if batch:
+            runs.add(run.id, sitting, batch)
+        return runs, runs.get(name)
+
+    yield make
+    for runs in opened:
+        runs.close()

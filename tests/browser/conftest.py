@@ -1,8 +1,8 @@
 """A real headless Chromium for the tests of pages (`make test-browser`).
 
 Playwright's synchronous interface keeps an event loop in this thread: a test that needs a server starts it in a process
-or a thread of its own. `wait_for_function` cannot be used: the pages' security policy refuses to evaluate text. Wait for
-a selector or with `expect`.
+or a thread of its own. `wait_for_function` cannot be used, because the pages' security policy refuses to evaluate text:
+wait for a selector or with `expect`.
 """
 
 from __future__ import annotations

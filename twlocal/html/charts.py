@@ -187,7 +187,13 @@ def histogram(bins: Sequence[Bin], axis: Text, kinds: Sequence[Text], *, counted
         "data": {"values": values},
         "mark": {"type": "bar", "binSpacing": 1},
         "encoding": {
-            "x": {"field": "low", "type": "quantitative", "bin": {"binned": True}, "title": word(axis)},
+            "x": {
+                "field": "low",
+                "type": "quantitative",
+                "bin": {"binned": True},
+                "scale": {"zero": True},
+                "title": word(axis),
+            },
             "x2": {"field": "high"},
             "y": {"field": "bottom", "type": "quantitative", "title": word(counted), "axis": {"tickCount": 4}},
             "y2": {"field": "top"},

@@ -162,14 +162,15 @@ def _bits(judged: Judged) -> int:
 
 
 def _answer(record: Record, judged: Judged) -> list[Any]:
-    """Text, reasoning field, where the thinking in the text ends, and where each reader read, in UTF-16 units.
+    """Text, reasoning field, how much of the text is thinking, and where each reader read, in UTF-16 units.
 
     The places are in the reasoning field where that was all there was, which the last element says.
     """
     final = readers.final_text(record.text, record.reasoning, record.finish)
     only = REASONING_ONLY in final.flags
     source = record.reasoning if only else record.text
-    thought = 0 if only else _utf16(source, final.thought)
+    # With its closing tag: what follows is the final text, and that is where a person looks first.
+    thought = 0 if only else _utf16(source, final.thought if final.text is None else final.start)
     spans = [[_utf16(source, at) for at in one.span] if one.span else None for one in (judged.box, judged.lenient)]
     return [record.text, record.reasoning, thought, *spans, int(only)]
 
