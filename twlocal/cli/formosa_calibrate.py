@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from twlocal.cli.common import db_option, json_option
+from twlocal.cli.common import db_option
 from twlocal.cli.desk import asking_options, desk, exit_code, stores, wish
+from twlocal.cli.study_output import output_options
 
 if TYPE_CHECKING:
     from twlocal.formosa.asking import Asker
@@ -60,7 +61,7 @@ _COUNT, _CATCH, _FALSE_ALARM, _LEAST = 30, 100.0, 10.0, 10
     help="Below so many cases of a class, a judge does not pass: nothing is known then.",
 )
 @asking_options
-@json_option
+@output_options
 @db_option
 def calibrate(models: tuple[str, ...], build_name: str | None, **options: Any) -> int:
     """Show judges good items and the same ones with planted defects, and say who may judge.
@@ -101,7 +102,7 @@ def calibrate(models: tuple[str, ...], build_name: str | None, **options: Any) -
             build.name,
             commands=[str(one.about["command"]) for one in stored],
         )
-        show_report(report, as_json=options["as_json"])
+        show_report(report, as_json=options["as_json"], html=options["html"], lang=options["lang"])
     return code
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from twlocal.cli.common import db_option, json_option, note
+from twlocal.cli.common import db_option, note
+from twlocal.cli.study_output import output_options, show
 from twlocal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,9 +62,9 @@ def _with(options: Sequence[Callable[[F], F]]) -> Callable[[F], F]:
 @_with(_BASE)
 @_READER
 @click.option("-o", "--output", type=_FOLDER, help="Write curation.json and difficulty.jsonl into this folder.")
-@json_option
+@output_options
 @db_option
-def curate(names: tuple[str, ...], output: Path | None, as_json: bool, database: Path, **options: Any) -> None:
+def curate(names: tuple[str, ...], output: Path | None, database: Path, **options: Any) -> None:
     """Freeze the difficulty band of a pool: the items that at most K of its models get right.
 
     The pool is complete stored runs (or imported results) over the same items, a model once. What is frozen is a dated
@@ -83,7 +84,7 @@ def curate(names: tuple[str, ...], output: Path | None, as_json: bool, database:
             from twlocal.formosa.curated import Curations
 
             Curations.beside(builds).freeze(build, frozen)
-    _show(frozen, ["curate", *names], members, options, output, as_json=as_json)
+    _show(frozen, ["curate", *names], members, options, output)
 
 
 @click.command()
@@ -93,9 +94,9 @@ def curate(names: tuple[str, ...], output: Path | None, as_json: bool, database:
 @click.option("--keep-none", is_flag=True, help="Keep none of them: the new runs are the pool.")
 @_with(_FREEZE)
 @click.option("-o", "--output", type=_FOLDER, required=True, help="Write the new band's files into this folder.")
-@json_option
+@output_options
 @db_option
-def recut(folder: Path, names: tuple[str, ...], output: Path, as_json: bool, database: Path, **options: Any) -> None:
+def recut(folder: Path, names: tuple[str, ...], output: Path, database: Path, **options: Any) -> None:
     """Cut another band from the folder FROZEN of an earlier one, against a newer pool. Nothing is generated.
 
     The pool is the models kept from the frozen band, read from its difficulty.jsonl, and the stored RUNs over the same
@@ -121,7 +122,7 @@ def recut(folder: Path, names: tuple[str, ...], output: Path, as_json: bool, dat
         options["generators"] = tuple(side.manifest["generators"]["names"])
     frozen = _frozen(Base(side.candidates, told), members, scored, options)
     _write(output, frozen)
-    _show(frozen, ["recut", str(folder), *names], members, options, output, as_json=as_json)
+    _show(frozen, ["recut", str(folder), *names], members, options, output)
 
 
 @click.command()
@@ -135,15 +136,14 @@ def recut(folder: Path, names: tuple[str, ...], output: Path, as_json: bool, dat
 @click.option("--at-most", metavar="K", type=click.IntRange(0), help="Of the others.  [default: all of them but one]")
 @_with(_BASE)
 @_READER
-@json_option
+@output_options
 @db_option
-def loo(names: tuple[str, ...], as_json: bool, database: Path, **options: Any) -> None:
+def loo(names: tuple[str, ...], database: Path, **options: Any) -> None:
     """Leave each model of a pool out, cut the band by the others, and measure the one left out on it (Table 2).
 
     A band that transfers keeps the ranking, and brings models of the mid-field within 3 points of the pool's mean. With
     --frozen and without a RUN no database is needed.
     """
-    from twlocal.cli.study_output import show
     from twlocal.formosa import curate_pool, loo, loo_report, recut
     from twlocal.study.load import study_command
 
@@ -180,7 +180,7 @@ def loo(names: tuple[str, ...], as_json: bool, database: Path, **options: Any) -
         commands=[study_command("formosa", "loo", *words)],
         warnings=curate_pool.unlike([*members, *fresh]),
     )
-    show(report, as_json=as_json)
+    show(report, as_json=options["as_json"], html=options["html"], lang=options["lang"])
 
 
 def _sources(database: Path) -> Any:
@@ -284,12 +284,9 @@ def _show(
     members: Sequence[Member],
     options: Mapping[str, Any],
     output: Path | None,
-    *,
-    as_json: bool,
 ) -> None:
     import json
 
-    from twlocal.cli.study_output import show
     from twlocal.formosa import curate_pool, curate_report
     from twlocal.study.load import study_command
 
@@ -303,7 +300,7 @@ def _show(
         commands=[study_command("formosa", *words, *more)],
         warnings=curate_pool.unlike(members),
     )
-    show(report, as_json=as_json)
+    show(report, as_json=options["as_json"], html=options["html"], lang=options["lang"])
 
 
 _OPTION = {"day": "date", "build_name": "build", "bench": "items", "generators": "generator"}

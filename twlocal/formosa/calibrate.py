@@ -9,9 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from twlocal.formosa.plant import CLASSES, CLEAN, Case
+from twlocal.formosa.plant import CLASSES, CLEAN, MALFORMED, UNGROUNDED, WRONG_KEY, Case
+from twlocal.html.words import Text, t
 from twlocal.stats import Interval, wilson
 
+# What was shown, in words.
+KINDS = {
+    CLEAN: t("無瑕疵", "clean"),
+    WRONG_KEY: t("答案標錯", "wrong key"),
+    UNGROUNDED: t("事實無依據", "ungrounded fact"),
+    MALFORMED: t("選項不成立", "malformed options"),
+}
 FORMAT = 1  # raised when a field of the stored report changes its meaning or goes
 
 
@@ -67,19 +75,24 @@ class Calibration:
         """By the case's name, whether the judge let it pass."""
         return {name: verdict is True for name, verdict in self.verdicts.items()}
 
-    def failings(self, thresholds: Thresholds) -> list[str]:
-        """Why the judge does not pass, in sentences; nothing where it does."""
+    def failings(self, thresholds: Thresholds) -> list[Text]:
+        """Why the judge does not pass, in words; nothing where it does."""
+        few = t("「{kind}」只有 {n} 題，至少要 {least} 題", "only {n} cases of {kind}, and {least} are the least")
+        missed = t("「{kind}」{n} 題中抓到 {k} 題，未達 {limit:.0%}", "caught {k} of {n} of {kind}, below {limit:.0%}")
+        rejected = t(
+            "{n} 題無瑕疵的題目退了 {k} 題，超過 {limit:.0%}", "rejected {k} of {n} clean items, above {limit:.0%}"
+        )
         found = []
         for kind, rate in self.caught.items():
             if rate.n < thresholds.least:
-                found.append(f"only {rate.n} cases of {kind}, and {thresholds.least} are the least")
+                found.append(few.format(kind=KINDS[kind], n=rate.n, least=thresholds.least))
             elif rate.k < thresholds.catch * rate.n:
-                found.append(f"caught {rate.k} of {rate.n} of {kind}, below {thresholds.catch:.0%}")
-        if self.false_alarms.n < thresholds.least:
-            found.append(f"only {self.false_alarms.n} clean cases, and {thresholds.least} are the least")
-        elif self.false_alarms.k > thresholds.false_alarm * self.false_alarms.n:
-            rejected = f"rejected {self.false_alarms.k} of {self.false_alarms.n} clean items"
-            found.append(f"{rejected}, above {thresholds.false_alarm:.0%}")
+                found.append(missed.format(kind=KINDS[kind], n=rate.n, k=rate.k, limit=thresholds.catch))
+        alarms = self.false_alarms
+        if alarms.n < thresholds.least:
+            found.append(few.format(kind=KINDS[CLEAN], n=alarms.n, least=thresholds.least))
+        elif alarms.k > thresholds.false_alarm * alarms.n:
+            found.append(rejected.format(n=alarms.n, k=alarms.k, limit=thresholds.false_alarm))
         return found
 
 
@@ -111,7 +124,7 @@ def as_dict(found: Calibration, thresholds: Thresholds) -> dict[str, Any]:
         "format": FORMAT,
         "judge": found.judge,
         "passed": not failings,
-        "failings": failings,
+        "failings": [one.en for one in failings],
         "thresholds": {
             "catch": thresholds.catch,
             "false_alarm": thresholds.false_alarm,

@@ -30,11 +30,6 @@ class Stored:
     thresholds: Thresholds
     about: Mapping[str, Any]
 
-    @property
-    def failings(self) -> list[str]:
-        """Why the judge does not pass, in sentences; nothing where it does."""
-        return self.found.failings(self.thresholds)
-
 
 class Calibrations(Tables):
     """The calibrations in a database (see db/migrations/0006_asking.sql)."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from twlocal.compare import Key, Outcome
 from twlocal.errors import UsageError
 from twlocal.formosa.band import Member
+from twlocal.html.words import Text, t
 
 if TYPE_CHECKING:
     from twlocal.runs import RunRow
@@ -91,11 +92,12 @@ def _about(source: Source, run: RunRow) -> dict[str, Any]:
     return told
 
 
-def unlike(members: Sequence[Member]) -> list[str]:
-    """What of the apparatus differs between members, in sentences: then not only the model does."""
+def unlike(members: Sequence[Member]) -> list[Text]:
+    """What of the apparatus differs between members, in words: then not only the model does."""
     told = []
     for what in ("protocol", "max_tokens", "temperature"):
         values = {str(member.about[what]) for member in members if member.about.get(what) is not None}
         if len(values) > 1:
-            told.append(f"the models were not asked alike: {what} is {', '.join(sorted(values))}")
+            words = t("這些模型的測法不同：{what} 有 {values}", "the models were not asked alike: {what} is {values}")
+            told.append(words.format(what=what, values=", ".join(sorted(values))))
     return told

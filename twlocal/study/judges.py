@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from twlocal.formosa.calibrate import Calibration, Rate, Thresholds, rate_dict
+from twlocal.formosa.calibrate import KINDS, Calibration, Rate, Thresholds, rate_dict
 from twlocal.formosa.panel import DECIDES, Agreement, Approvals, Panel, agreements, panel
 from twlocal.formosa.plant import CLASSES, CLEAN
-from twlocal.study.report import Report, Table, interval, percent
+from twlocal.html.charts import Estimate
+from twlocal.html.words import Text, t
+from twlocal.study import plots
+from twlocal.study.report import Plot, Report, Table, Words, interval, join, percent
 
 # The paper's two members whose word said nothing approved 92% and 99% of everything.
 STAMP = 0.9
@@ -34,22 +37,29 @@ def report(
     approvals = {one.judge: one.approvals for one in found}
     pairs = agreements(approvals)
     bench = _bench(approvals, members)
-    parts: list[str | Table] = [_caught(found), *(_passed(one, limits) for one, limits in judges), _approved(found)]
+    parts: list[Words | Table] = [_caught(found), *(_passed(one, limits) for one, limits in judges), _approved(found)]
     if pairs:
         parts.append(_agreed(pairs))
     if bench:
         parts += [_seats(bench), _said(bench)]
-    shown = max(one.approved["all"].n for one in found)
-    clean = max(one.approved[CLEAN].n for one in found)
+    classes = join([KINDS[kind] for kind in CLASSES])
     return Report(
         study="judges",
-        title=f"What judges make of planted defects in items of {source}",
-        varied=f"the judge ({len(found)}), and the defect: none, {', '.join(CLASSES)}",
-        held="the items, their windows and the judge's prompt",
-        n=f"{shown} cases: {clean} clean items, each also with a defect of every class",
+        title=t(
+            "審題模型怎麼看「{source}」題目裡植入的瑕疵", "What judges make of planted defects in items of {source}"
+        ).format(source=source),
+        varied=t("審題模型（{n} 個）與瑕疵：無、{kinds}", "the judge ({n}), and the defect: none, {kinds}").format(
+            n=len(found), kinds=classes
+        ),
+        held=t("題目、來源文字與審題提示詞", "the items, their windows and the judge's prompt"),
+        n=t(
+            "{all} 題：{clean} 題無瑕疵，每題再各植入一種瑕疵",
+            "{all} cases: {clean} clean items, each also with a defect of every class",
+        ).format(all=max(one.approved["all"].n for one in found), clean=max(one.approved[CLEAN].n for one in found)),
         parts=parts,
         warnings=_warnings(found),
         commands=commands,
+        plots=[_plot(found)],
         data={
             "source": source,
             "judges": [_data(one, limits) for one, limits in judges],
@@ -67,14 +77,17 @@ def _bench(approvals: Mapping[str, Approvals], members: Sequence[str] | None) ->
     return panel(approvals) if common and len(approvals) > 1 else None
 
 
-def _warnings(found: Sequence[Calibration]) -> list[str]:
-    told = []
-    for one in found:
-        planted = _planted(one)
-        if planted.n and planted.k >= STAMP * planted.n:
-            approved = f"{one.judge} approved {planted.k} of {planted.n} items with a planted defect"
-            told.append(f"{approved}: its approval says nothing")
-    return told
+def _warnings(found: Sequence[Calibration]) -> list[Words]:
+    words = t(
+        "{judge} 對植入瑕疵的 {n} 題放行了 {k} 題：它的同意不代表什麼",
+        "{judge} approved {k} of {n} items with a planted defect: its approval says nothing",
+    )
+    planted = {one.judge: _planted(one) for one in found}
+    return [
+        words.format(judge=judge, n=rate.n, k=rate.k)
+        for judge, rate in planted.items()
+        if rate.n and rate.k >= STAMP * rate.n
+    ]
 
 
 def _planted(one: Calibration) -> Rate:
@@ -83,15 +96,20 @@ def _planted(one: Calibration) -> Rate:
 
 
 def _caught(found: Sequence[Calibration]) -> Table:
-    rows = []
+    caught, alarm = t("抓到：{kind}", "caught: {kind}"), t("誤報：無瑕疵", "false alarms: clean")
+    rows: list[list[Words]] = []
     for one in found:
-        rows += [_row(one.judge, f"caught of {kind}", rate) for kind, rate in one.caught.items()]
-        rows.append(_row(one.judge, "false alarms of clean", one.false_alarms))
-    header = ["judge", "what", "k", "n", "share", "95% interval"]
-    return Table("What each judge rejected:", header, rows, "llrrrr")
+        rows += [_row(one.judge, caught.format(kind=KINDS[kind]), rate) for kind, rate in one.caught.items()]
+        rows.append(_row(one.judge, alarm, one.false_alarms))
+    return Table(
+        t("各審題模型退了什麼：", "What each judge rejected:"),
+        [t("審題模型", "judge"), t("項目", "what"), "k", "n", t("比例", "share"), t("95% 區間", "95% interval")],
+        rows,
+        "llrrrr",
+    )
 
 
-def _row(judge: str, what: str, rate: Rate) -> list[str]:
+def _row(judge: str, what: Text, rate: Rate) -> list[Words]:
     return [judge, what, f"{rate.k}", f"{rate.n}", percent(rate.share), _interval(rate)]
 
 
@@ -99,14 +117,15 @@ def _interval(rate: Rate) -> str:
     return interval(rate.interval.low, rate.interval.high)
 
 
-def _passed(one: Calibration, limits: Thresholds) -> str:
+def _passed(one: Calibration, limits: Thresholds) -> Text:
     failings = one.failings(limits)
     if failings:
-        return f"{one.judge} does not pass: {'; '.join(failings)}."
-    return (
-        f"{one.judge} passes: it caught at least {percent(limits.catch, 0)} of each class and rejected at most "
-        f"{percent(limits.false_alarm, 0)} of the clean items."
-    )
+        why = join(failings, "；", "; ")
+        return t("{judge} 不合格：{why}。", "{judge} does not pass: {why}.").format(judge=one.judge, why=why)
+    return t(
+        "{judge} 合格：每類瑕疵至少抓到 {catch}，無瑕疵的題目至多退 {alarm}。",
+        "{judge} passes: it caught at least {catch} of each class and rejected at most {alarm} of the clean items.",
+    ).format(judge=one.judge, catch=percent(limits.catch, 0), alarm=percent(limits.false_alarm, 0))
 
 
 def _approved(found: Sequence[Calibration]) -> Table:
@@ -119,8 +138,11 @@ def _approved(found: Sequence[Calibration]) -> Table:
         ]
         for one in found
     ]
-    header = ["judge", CLEAN, *CLASSES, "all", "95% interval", "unread"]
-    return Table("What each judge approved of what it was shown:", header, rows, "lrrrrrrr")
+    header: list[Words] = [t("審題模型", "judge"), *(KINDS[kind] for kind in (CLEAN, *CLASSES)), t("全部", "all")]
+    header += [t("95% 區間", "95% interval"), t("讀不出", "unread")]
+    return Table(
+        t("各審題模型放行的比例：", "What each judge approved of what it was shown:"), header, rows, "lrrrrrrr"
+    )
 
 
 def _agreed(pairs: Sequence[Agreement]) -> Table:
@@ -128,7 +150,8 @@ def _agreed(pairs: Sequence[Agreement]) -> Table:
         [one.first, one.second, f"{one.n}", percent(one.share), "-" if one.kappa is None else f"{one.kappa:.2f}"]
         for one in pairs
     ]
-    return Table("How far two judges agree:", ["judge", "and", "n", "agree", "Cohen's kappa"], rows, "llrrr")
+    header = [t("審題模型", "judge"), t("與", "and"), "n", t("一致", "agree"), "Cohen's kappa"]
+    return Table(t("兩兩之間有多一致：", "How far two judges agree:"), header, rows, "llrrr")
 
 
 def _seats(bench: Panel) -> Table:
@@ -136,20 +159,44 @@ def _seats(bench: Panel) -> Table:
         [seat.judge, percent(seat.approved / bench.n), f"{seat.alone}", percent(seat.same / bench.n)]
         for seat in bench.seats
     ]
-    header = ["member", "approves", "rejections by it alone", "its word is the panel's"]
-    return Table("As a panel that approves what all of them approve:", header, rows, "lrrr")
-
-
-def _said(bench: Panel) -> str:
-    told = (
-        f"The panel of {len(bench.seats)} approves {bench.approved} of {bench.n} ({percent(bench.approved / bench.n)})."
+    header = [
+        t("成員", "member"),
+        t("放行", "approves"),
+        t("只有它退的", "rejections by it alone"),
+        t("單憑它就是小組的決定", "its word is the panel's"),
+    ]
+    return Table(
+        t("當成一致決的審題小組：", "As a panel that approves what all of them approve:"), header, rows, "lrrr"
     )
+
+
+def _said(bench: Panel) -> Text:
+    told = t(
+        "{seats} 人小組放行 {n} 題中的 {approved} 題（{share}）。",
+        "The panel of {seats} approves {approved} of {n} ({share}). ",
+    ).format(seats=len(bench.seats), n=bench.n, approved=bench.approved, share=percent(bench.approved / bench.n))
     if bench.decided_by is not None:
-        return (
-            f"{told} It is one judge in disguise: the word of {bench.decided_by} alone is the panel's in at least "
-            f"{percent(DECIDES, 0)} of the cases, and no other member's is."
-        )
-    return f"{told} It is not decided by one of its members alone."
+        more = t(
+            "這個小組其實只有一個人：單憑 {judge} 一個的意見，至少有 {share} 就是小組的決定，其他成員都不是如此。",
+            "It is one judge in disguise: the word of {judge} alone is the panel's in at least {share} of the cases, "
+            "and no other member's is.",
+        ).format(judge=bench.decided_by, share=percent(DECIDES, 0))
+    else:
+        more = t("沒有哪一個成員單獨就決定了它。", "It is not decided by one of its members alone.")
+    return Text(told.zh + more.zh, told.en + more.en)
+
+
+def _plot(found: Sequence[Calibration]) -> Plot:
+    rates = [(f"{one.judge} · {KINDS[kind].en}", one.approved[kind]) for one in found for kind in (CLEAN, *CLASSES)]
+    return plots.estimates(
+        [
+            Estimate(label, rate.share, rate.interval.low, rate.interval.high)
+            for label, rate in rates
+            if rate.share is not None
+        ],
+        t("各審題模型放行的比例，依瑕疵", "What each judge approved, by defect"),
+        t("放行", "approved"),
+    )
 
 
 def _data(one: Calibration, limits: Thresholds) -> dict[str, Any]:
@@ -157,7 +204,7 @@ def _data(one: Calibration, limits: Thresholds) -> dict[str, Any]:
     return {
         "judge": one.judge,
         "passed": not failings,
-        "failings": failings,
+        "failings": [failing.en for failing in failings],
         "thresholds": {"catch": limits.catch, "false_alarm": limits.false_alarm, "least": limits.least},
         "caught": _rates(one.caught),
         "false_alarms": rate_dict(one.false_alarms),

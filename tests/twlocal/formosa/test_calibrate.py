@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from twlocal.formosa.calibrate import Thresholds, as_dict, calibration, from_dict
+from twlocal.formosa.calibrate import Calibration, Thresholds, as_dict, calibration, from_dict
 from twlocal.formosa.plant import CLASSES, CLEAN, MALFORMED, UNGROUNDED, WRONG_KEY, Case
 from twlocal.item import Item
 from twlocal.stats import wilson
@@ -18,6 +18,10 @@ def cases(count: int = 20) -> list[Case]:
         for at in range(count)
         for kind in (CLEAN, *CLASSES)
     ]
+
+
+def english(found: Calibration) -> list[str]:
+    return [one.en for one in found.failings(Thresholds())]
 
 
 def test_an_honest_judge_passes_with_its_intervals() -> None:
@@ -39,7 +43,7 @@ def test_who_approves_all_or_rejects_all_fails_on_its_side() -> None:
     assert len(stamp.failings(Thresholds())) == 3 and stamp.false_alarms.k == 0
     assert stamp.approved["all"].share == 1
     never = calibration("never", shown, {case.name: False for case in shown})
-    assert never.failings(Thresholds()) == ["rejected 20 of 20 clean items, above 10%"]
+    assert english(never) == ["rejected 20 of 20 clean items, above 10%"]
     contrarian = calibration("contrarian", shown, {case.name: case.kind != CLEAN for case in shown})
     assert len(contrarian.failings(Thresholds())) == 4
 
@@ -49,9 +53,9 @@ def test_one_defect_that_slips_through_is_too_many_unless_told() -> None:
     missed = next(case.name for case in shown if case.kind == UNGROUNDED)
     verdicts: dict[str, bool | None] = {case.name: case.kind == CLEAN or case.name == missed for case in shown}
     found = calibration("judge", shown, verdicts)
-    assert found.failings(Thresholds()) == ["caught 19 of 20 of ungrounded_fact, below 100%"]
+    assert english(found) == ["caught 19 of 20 of ungrounded fact, below 100%"]
     assert found.failings(Thresholds(catch=0.95)) == []
-    assert found.failings(Thresholds(catch=0.95, least=21))[0] == "only 20 cases of wrong_key, and 21 are the least"
+    assert found.failings(Thresholds(catch=0.95, least=21))[0].en == "only 20 cases of wrong key, and 21 are the least"
     assert len(found.failings(Thresholds(catch=0.95, least=21))) == 4
 
 
@@ -62,7 +66,7 @@ def test_what_cannot_be_read_counts_against_the_judge_on_both_sides() -> None:
     found = calibration("judge", shown, verdicts)
     assert (found.unread.k, found.caught[MALFORMED].k, found.false_alarms.k) == (2, 19, 1)
     assert found.approvals[next(iter(unread))] is False
-    assert found.failings(Thresholds()) == ["caught 19 of 20 of malformed_options, below 100%"]
+    assert english(found) == ["caught 19 of 20 of malformed options, below 100%"]
     with pytest.raises(KeyError):
         calibration("judge", shown, {})
 

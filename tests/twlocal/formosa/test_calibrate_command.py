@@ -70,7 +70,9 @@ def test_judges_are_known_by_their_defects(
     assert named(again, "stamp")["passed"] and named(again, "stamp")["thresholds"]["catch"] == 0
 
 
-def test_a_panel_with_stamps_is_one_judge(harbours: Path, judge: Callable[[str], Path], command: Call) -> None:
+def test_a_panel_with_stamps_is_one_judge(
+    harbours: Path, judge: Callable[[str], Path], command: Call, tmp_path: Path
+) -> None:
     calibrated(command, judge("honest"), judge("stamp"), judge("mostly"), judge("contrarian"))
     names = ["honest", "stamp", "mostly"]
     done = command("study", "judges", *names, "--json")
@@ -90,6 +92,11 @@ def test_a_panel_with_stamps_is_one_judge(harbours: Path, judge: Callable[[str],
     assert json.loads(command(*first, "-q", "--json").stdout)["judges"] == found["judges"]
     text = " ".join(command("study", "judges", *names).stdout.split())
     assert "It is one judge in disguise: the word of honest" in text and "WARNING: stamp" in text
+    pytest.importorskip("vl_convert")
+    done = command("study", "judges", *names, "--html", "judges.html", "--lang", "zh-TW")
+    assert "這個小組其實只有一個人" in done.stdout and "審題模型怎麼看「港」題目裡植入的瑕疵" in done.stdout
+    page = (tmp_path / "judges.html").read_text(encoding="utf-8")
+    assert "<svg" in page and "這個小組其實只有一個人" in page and "It is one judge in disguise" in page
     text = " ".join(command("study", "judges").stdout.split())
     assert "approves 0 of" in text and "not decided by one of its members" in text
 

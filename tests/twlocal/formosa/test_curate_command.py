@@ -124,7 +124,9 @@ def test_a_band_from_runs_frozen_and_cut_again(
     assert len(found["rows"]) == 3 and found["fresh"][0]["run"] == fresh
 
 
-def test_leaving_one_out_of_stored_runs(questions: Path, ask: Callable[..., str], command: Call) -> None:
+def test_leaving_one_out_of_stored_runs(
+    questions: Path, ask: Callable[..., str], command: Call, tmp_path: Path
+) -> None:
     runs = [ask(name, questions) for name in SKILLS]
     fresh = ask("fresh", questions, skill=0.7)
     words = ["formosa", "loo", *runs, "--items", "items.jsonl", "--fresh", fresh]
@@ -139,6 +141,11 @@ def test_leaving_one_out_of_stored_runs(questions: Path, ask: Callable[..., str]
     assert program == "twlocal" and told(command(*again, "--json")) == found
     text = " ".join(command(*words).stdout.split())
     assert "Each row cuts the band pass ≤ 1 of 2" in text and "No two models change places" in text
+    pytest.importorskip("vl_convert")
+    done = command(*words, "--html", "loo.html", "--lang", "zh-TW")
+    assert "沒有任何兩個模型換位" in done.stdout and "留出的模型" in done.stdout
+    page = (tmp_path / "loo.html").read_text(encoding="utf-8")
+    assert "<svg" in page and "池內平均" in page and "in-pool mean" in page
 
 
 def test_a_pool_that_is_not_whole_is_refused(
@@ -234,3 +241,8 @@ def test_a_build_its_judge_and_its_generator(
     assert measured["model"] == "big" and measured["own_items"] is None
     text = command(*more[:-1], "--name", "grounded", "--generator", "big").stdout
     assert "†" in text and "self-advantage" in text
+    pytest.importorskip("vl_convert")
+    done = command(*more[:-1], "--name", "grounded", "--generator", "big", "--lang", "zh-TW", "--html", "band.html")
+    assert "出題者的優勢" in done.stdout
+    page = (tmp_path / "band.html").read_text(encoding="utf-8")
+    assert "<svg" in page and "難度區間內的正確率" in page
