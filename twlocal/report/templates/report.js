@@ -60,7 +60,7 @@
   const verdict = (row) => {
     if (row[BITS] & CORRECT) return ["good", "✓ " + say("答對", "right")];
     if (row[BITS] & READ) return ["bad", "✗ " + say("答錯", "wrong")];
-    return ["warn", "？ " + say("讀不出", "unreadable")];
+    return ["warn", say("？ 讀不出", "? unreadable")];
   };
   const states = (row) => {
     const found = [];
@@ -228,7 +228,7 @@
       ...fact(say("正解", "right answer"), row[KEY_SHOWN], say(`（題庫裡的 ${row[KEY]}；選項依 ${row[ORDER]} 的順序顯示）`,
         ` (${row[KEY]} in the dataset; options shown in the order ${row[ORDER]})`)),
       ...fact(say("結束原因", "finish"), row[FINISH], row[BITS] & LOOP ? say("；最後陷入重複", "; ends in a loop") : ""),
-      ...fact("token", say(`輸入 ${number(row[PROMPT_TOKENS])}，輸出 ${number(row[TOKENS])}`,
+      ...fact(say("token", "tokens"), say(`輸入 ${number(row[PROMPT_TOKENS])}，輸出 ${number(row[TOKENS])}`,
         `${number(row[PROMPT_TOKENS])} in, ${number(row[TOKENS])} out`),
         row[REASONING_TOKENS] === null ? "" : say(`，其中推理 ${number(row[REASONING_TOKENS])}`,
           `, ${number(row[REASONING_TOKENS])} of them reasoning`)),
