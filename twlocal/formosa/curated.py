@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from twlocal.errors import UsageError
 from twlocal.formosa.curate import Candidate, Frozen
 from twlocal.formosa.grounded import judged
-from twlocal.formosa.recut import DIFFICULTY, MANIFEST, Sidecar, parse
+from twlocal.formosa.recut import DIFFICULTY, MANIFEST
 from twlocal.formosa.tables import Tables
 from twlocal.whole import whole
 
@@ -40,18 +40,6 @@ class Curations(Tables):
         if there != (frozen.manifest, frozen.difficulty):
             raise _other(frozen.name)
 
-    def get(self, build: Build, name: str | None = None) -> Sidecar:
-        """The frozen band of this name, or the build's last one. Raises UsageError where there is none."""
-        rows = self._rows(
-            "SELECT name, manifest, difficulty FROM formosa_curations WHERE build_id = ? ORDER BY id", (build.id,)
-        )
-        found = [row for row in rows if name in (None, row[0])]
-        if not found:
-            known = ", ".join(row[0] for row in rows)
-            said = f"{build.name} has no band named {name}" if name else f"no band of {build.name} is frozen"
-            raise UsageError(said, hint=f"there are: {known}" if known else "twlocal formosa curate freezes one")
-        return parse(found[-1][1], found[-1][2], found[-1][0])
-
     def texts(self, build: Build, name: str | None = None) -> tuple[str, str] | None:
         """The manifest and the sidecar of the frozen band of this name, or of the build's last one; None for none.
 
@@ -62,7 +50,11 @@ class Curations(Tables):
         )
         found = [(row[1], row[2]) for row in rows if name in (None, row[0])]
         if name is not None and not found:
-            self.get(build, name)
+            known = ", ".join(row[0] for row in rows)
+            raise UsageError(
+                f"{build.name} has no band named {name}",
+                hint=f"there are: {known}" if known else "twlocal formosa curate freezes one",
+            )
         return found[-1] if found else None
 
 

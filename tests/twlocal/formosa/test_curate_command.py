@@ -239,6 +239,16 @@ def test_a_build_its_judge_and_its_generator(
     assert [one["generator"] for one in manifest["pool"]["members"]] == [True, False, False]
     (measured,) = manifest["generators"]["measured"]
     assert measured["model"] == "big" and measured["own_items"] is None
+    # What is built is the band, and from what is built it can be cut again.
+    done = command("formosa", "build", "out", "--band", "grounded")
+    assert done.returncode == 0, done.stderr
+    rows = (tmp_path / "out" / "jsonl" / "formosa.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(rows) == manifest["chosen"]["n"]
+    again = told(
+        command("formosa", "recut", "out", "--name", "grounded", "--date", "2026-08-24", "-o", "cut", "--json")
+    )
+    assert again["manifest"]["chosen"] == manifest["chosen"]
+    assert "has no band named x" in command("formosa", "build", "out", "--band", "x").stderr
     text = command(*more[:-1], "--name", "grounded", "--generator", "big").stdout
     assert "†" in text and "self-advantage" in text
     pytest.importorskip("vl_convert")
