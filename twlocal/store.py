@@ -78,6 +78,38 @@ def open_store(
         return db
 
 
+def open_to_read(path: Path, *, timeout: float = BUSY_SECONDS) -> Database:
+    """Open the database at `path` for somebody who only looks: nothing is written, not even its schema's new tables.
+
+    Raises StoreError and its children, also for a database of an older twlocal.
+    """
+    from sqlite_utils import Database
+
+    if not path.is_file():
+        raise StoreError(f"there is no database at {path}", hint="twlocal run … makes one; --db names another")
+    with translated(path):
+        place = path.resolve().as_uri()
+        connection = sqlite3.connect(place + "?mode=ro", uri=True, timeout=timeout, check_same_thread=False)
+        try:
+            if _may_only_be_read(connection, path):
+                connection.close()
+                connection = sqlite3.connect(place + "?immutable=1", uri=True, check_same_thread=False)
+            version, known = _version(connection), len(migrations())
+            if version > known:
+                raise SchemaTooNew(
+                    f"{path} has schema {version}, this twlocal knows {known}", hint="pip install --upgrade twlocal"
+                )
+            if version < known:
+                raise StoreError(
+                    f"{path} was made by an older twlocal, and looking at it changes nothing",
+                    hint="twlocal runs brings it up to date",
+                )
+        except BaseException:
+            connection.close()
+            raise
+        return Database(connection, execute_plugins=False)
+
+
 def _may_only_be_read(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether nothing can be written beside the database, and nobody else is writing: no log of theirs is there."""
     try:

@@ -16,6 +16,8 @@ _COMMANDS = {
     "run": ("twlocal.cli.run:run", "Ask a model the questions of a benchmark, and score it. Goes on where it stopped."),
     "resume": ("twlocal.cli.run:resume", "Go on with the last unfinished run."),
     "runs": ("twlocal.cli.runs:runs", "List the runs in the database."),
+    "queue": ("twlocal.cli.queue:queue", "Run every model of a file on every benchmark of it, each to its end."),
+    "watch": ("twlocal.cli.watch:watch", "Show a run or a queue live, from another terminal."),
     "report": ("twlocal.cli.report:report", "Score a run again from its stored responses."),
     "show": ("twlocal.cli.show:show", "One item of a run: prompt, response, how it was read, and why."),
     "compare": ("twlocal.cli.compare:compare", "Compare two runs item by item: paired test, churn, subjects, format."),
