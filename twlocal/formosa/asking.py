@@ -105,12 +105,15 @@ def ask(who: Asker, texts: Iterable[str], desk: Desk) -> Answers:
     wanted = {prompt_hash(text): text for text in texts}
     missing = wanted.keys() - _records(who, desk.runs).keys()
     state = COMPLETE
-    # What was begun goes on as the run that it is, if all of it is still wanted.
+    # What was begun goes on as the run that it is, if all that is left of it is wanted and was not answered elsewhere.
     for run in desk.runs.asked_by(who.key):
-        begun = {} if run.complete else desk.runs.planned_texts(run.id)
-        if missing & begun.keys() and begun.keys() <= wanted.keys() and state != INTERRUPTED:
+        if run.complete or state == INTERRUPTED:
+            continue
+        begun = desk.runs.planned_texts(run.id)
+        left = begun.keys() - {record.content_hash for record in desk.runs.records(run.id)}
+        if left and left <= missing:
             state = _answer(who, begun.values(), desk)
-            missing -= begun.keys()
+            missing -= left
     if missing and state != INTERRUPTED:
         rest = _answer(who, [wanted[digest] for digest in missing], desk)
         state = rest if state == COMPLETE else state
