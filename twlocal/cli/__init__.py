@@ -31,6 +31,7 @@ _COMMANDS = {
     "verify": ("twlocal.cli.verify:verify", "Check somebody's bundle: every number is made again and compared."),
     "import": ("twlocal.cli.import_:import_", "Read back bundles, public runners' results and Twinkle Eval's files."),
     "board": ("twlocal.cli.board:board", "Build a leaderboard as a static site, check it, look at it."),
+    "browse": ("twlocal.cli.browse:browse", "Look into the database with Datasette, with queries for its runs."),
     "sample": ("twlocal.cli.sample:sample", "Draw the deterministic sample of a benchmark, as a manifest for --ids."),
     "exam": ("twlocal.cli.exam:exam", "Build tw-exam-bench from the Ministry's papers: parse, subjects, build, audit."),
     "audit": ("twlocal.cli.audit:audit", "Duplicates, keys that disagree, rows across splits or in another dataset."),
