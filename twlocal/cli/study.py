@@ -7,8 +7,9 @@ import click
 from twlocal.cli.common import Stages
 from twlocal.cli.study_ask import budget, prompt
 from twlocal.cli.study_judges import judges
+from twlocal.cli.study_noise import noise
 from twlocal.cli.study_scores import axes, halflife
-from twlocal.cli.study_stored import extraction, failures, noise, sample, stop_at_box
+from twlocal.cli.study_stored import extraction, failures, sample, stop_at_box
 
 
 @click.group(cls=Stages)

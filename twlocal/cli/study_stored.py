@@ -1,4 +1,4 @@
-"""`twlocal study extraction`, `sample`, `noise` and `failures`: they read stored responses and ask nothing."""
+"""`twlocal study extraction`, `stop-at-box`, `sample` and `failures`: they read stored responses and ask nothing."""
 
 from __future__ import annotations
 
@@ -262,56 +262,6 @@ def _table(path: Path) -> tuple[list[Stratum], dict[str, int] | None]:
     if len({one.subject for one in strata}) < len(strata):
         raise UsageError(f"{path} names a subject twice")
     return strata, drawn or None
-
-
-@click.command()
-@click.argument("names", metavar="RUN...", nargs=-1, required=True)
-@click.option(
-    "--key-noise",
-    metavar="CONFLICTS/GROUPS",
-    help="Disputed answer keys of the source, such as 27/31312; the exam bench has that one by itself.",
-)
-@output_options
-@db_option
-def noise(
-    names: tuple[str, ...], key_noise: str | None, as_json: bool, html: Path | None, lang: str | None, database: Path
-) -> None:
-    """What disputed answer keys do to scores over the questions of RUN, and which runs they make too close to call."""
-    from twlocal.bundle.stored import opened
-    from twlocal.cli.compare import floor_of
-    from twlocal.score import score
-    from twlocal.study import noise_report
-    from twlocal.study.load import Source, run_command, same_questions, study_command
-
-    floor_of(key_noise, set())
-    with opened(database, create=False, warn=note) as (runs, stored):
-        source = Source(runs, stored)
-        chosen = [source.run(name) for name in names]
-        distinct(chosen)
-        if not same_questions(chosen):
-            raise UsageError("these runs were not asked the same questions", hint="twlocal compare --intersect")
-        sizes = runs.planned(chosen[0].id)
-        scores = {}
-        for run in chosen:
-            overall = score(
-                runs.records(run.id), sizes, run.manifest["protocol"]["reader"], repeats=run.repeats
-            ).overall
-            if overall.accuracy is not None:
-                scores[run.name] = overall.accuracy
-    floor = floor_of(key_noise, {run.bench for run in chosen})
-    if floor is None:
-        raise UsageError(
-            f"the answer-key noise of {chosen[0].bench} is not known",
-            hint="--key-noise CONFLICTS/GROUPS gives it: groups of re-printed questions, and those whose keys disagree",
-        )
-    given = ["--key-noise", f"{floor.conflicts}/{floor.groups}"]
-    commands = [*map(run_command, chosen), study_command("study", "noise", *(run.name for run in chosen), *given)]
-    show(
-        noise_report.report(floor, chosen[0].bench, sizes, scores, commands=commands),
-        as_json=as_json,
-        html=html,
-        lang=lang,
-    )
 
 
 @click.command()

@@ -50,3 +50,19 @@ def test_the_study_names_neighbours_that_are_too_close(call: Any, ask: Any, writ
     unknown = call("study", "noise", *names)
     assert unknown.code == 2
     assert "--key-noise" in unknown.error
+
+
+def test_a_datasets_own_reprintings_give_the_noise(call: Any, write_bench: Any, tmp_path: Any) -> None:
+    import json
+
+    bench = write_bench(sizes={"民法": 8})
+    rows = [json.loads(line) for line in bench.read_text(encoding="utf-8").splitlines()]
+    again = [{**row, "id": f"again{row['id']}"} for row in rows[:4]]
+    again[0]["answer"] = "D" if again[0]["answer"] != "D" else "A"  # a key that disagrees
+    twice = tmp_path / "twice.jsonl"
+    twice.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows + again), encoding="utf-8")
+    found = call("study", "noise", twice, "--json").json
+    assert (found["conflicts"], found["groups"], found["items"]) == (1, 4, 12)
+    assert call("study", "noise", bench, "--key-noise", "27/31312", "--json").json["groups"] == 31_312
+    none = call("study", "noise", bench)
+    assert none.code == 2 and "printed twice" in none.error and "--key-noise" in none.error
