@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import threading
@@ -93,7 +94,8 @@ def _prepare(wish: plan.Wish, runs: Runs, around: Surroundings, pinned: frozense
     wish = settled(wish)
     rules = rules_of(wish)
     before = runs.begun(wish)
-    placed, module = place(wish, around, max_tokens=rules.decoding.max_tokens, earlier=before.backend if before else "")
+    earlier = before.backend if before else ""
+    placed, module = place(wish, around, max_tokens=rules.decoding.max_tokens, earlier=earlier, gpus=_gpus(wish))
     backend = placed.backend
     if not module.ISOLATE and (warm := getattr(module, "warm", None)):
         # Half of what an import takes is spent outside Python's lock: it costs nothing beside the reading of questions.
@@ -173,12 +175,23 @@ def place(
     look = around.look or (lambda registry: placing.this_machine(registry, around.environ))
     placed = placing.place(asked, placing.Outside(around.environ, around.token, look, around.decided, around.note))
     module = backends.load(placed.backend)
+    if backends.spreader(module) is not None:
+        raise UsageError(
+            f"{placed.backend} spreads the work of another engine, and is not one",
+            hint=f"twlocal run MODEL --backend {placed.backend}; other commands take the engine itself",
+        )
     # Allowed for a model that goes to an engine which runs no code of a model's: then there is nothing to allow.
     idle = {placing.TRUST} if placed.route is not None and wish.backend is None else set()
     if unknown := sorted(set(wish.settings) - module.SETTINGS - idle):
         known = ", ".join(sorted(module.SETTINGS))
         raise UsageError(f"the backend {placed.backend} has no setting {unknown[0]!r}", hint=f"it has: {known}")
     return placed, module
+
+
+def _gpus(wish: plan.Wish) -> int | None:
+    """Most cards that one engine has, where the wish says so."""
+    share = wish.spread.get("gpus_per_actor")
+    return math.ceil(share) if isinstance(share, int | float) and share > 0 else None
 
 
 def _begun(runs: Runs, wanted: plan.Plan, drawn: list[Any], now: frozenset[str]) -> frozenset[str] | None:
@@ -249,8 +262,20 @@ def _opener(planned: plan.Plan) -> runner.OpenBackend:
         module = backends.load(planned.backend)
         decoding = planned.protocol.decoding
         settings = {name: value for name, value in planned.settings.items() if name in module.SETTINGS}
+        name = planned.backend
+        if planned.wish.spread:
+            settings = {**settings, **planned.wish.spread, "engine": name}
+            module = backends.load(name := settings.pop("backend"))
         if module.ISOLATE:
-            return Isolated(planned.backend, planned.model.source, decoding, settings, prior=prior, on_death=on_death)
+            return Isolated(
+                name,
+                planned.model.source,
+                decoding,
+                settings,
+                prior=prior,
+                on_death=on_death,
+                close_seconds=getattr(module, "CLOSE_SECONDS", 0.0),
+            )
         return module.open(planned.model.source, decoding, settings)
 
     return open_backend

@@ -43,9 +43,14 @@ class Wish:
     data: Mapping[str, Any] = field(default_factory=dict)  # how the dataset is read: encoding, answer base, …
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the engine
     quantised: bool = False  # a quantised file may stand in where the released precision does not fit
+    # The backend that spreads the engine's work over a cluster, and its settings; {} for none. It changes no answer.
+    spread: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        said = asdict(self)
+        if not self.spread:
+            del said["spread"]
+        return said
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Wish:

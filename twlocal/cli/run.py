@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,8 @@ import click
 
 from twlocal.cli.common import db_option, json_option, lang_option, language, note, opened, program
 from twlocal.cli.dataset_options import dataset_options, load_settings
-from twlocal.cli.engine_options import absolute, bench_name, engine_options, engine_settings, model_name, protocol_name
+from twlocal.cli.engine_options import absolute, bench_name, engine_options, model_name, protocol_name
+from twlocal.cli.spread_options import SPREADER, engine_wish, spread_options, spread_settings
 from twlocal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,6 +63,7 @@ _SAMPLE_ALL = "all"
     help="Ask every question N times, each time with its options in another order.",
 )
 @engine_options
+@spread_options
 @dataset_options
 @click.option(
     "--quantised", is_flag=True, help="Allow a quantised file where the released precision does not fit; it is marked."
@@ -93,7 +96,6 @@ def wish_of(options: Mapping[str, Any]) -> Wish:
         model=model_name(options["model"]),
         bench=bench_name(options["bench"]),
         protocol=protocol_name(options["protocol"]),
-        backend=options["backend"],
         sample=None if sample == _SAMPLE_ALL else int(sample),
         limit=options["limit"],
         ids=absolute(options["ids"]) if options["ids"] else None,
@@ -101,13 +103,14 @@ def wish_of(options: Mapping[str, Any]) -> Wish:
         repeats=options["repeats"],
         private=options["private"],
         data=load_settings(options),
-        settings=engine_settings(options),
         quantised=options["quantised"],
+        **engine_wish(options),
     )
 
 
 @click.command()
 @click.argument("name", metavar="[RUN]", required=False)
+@spread_options
 @click.option("--retry-failed", is_flag=True, help="Ask again what was given up because it killed the engine.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @json_option
@@ -122,6 +125,8 @@ def resume(name: str | None, **options: Any) -> int:
         found = last_unfinished(runs, name)
         wish = Wish.from_json(found.wish)
         began_without = withdrawn_by(found.manifest)
+    if elsewhere := spread_settings(options):
+        wish = replace(wish, spread={"backend": SPREADER, **wish.spread, **elsewhere})
     return _work(wish, options, expected=found.key, withdrawn=began_without)
 
 
