@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -229,6 +230,17 @@ class Runs:
             self._db.execute("UPDATE runs SET completed_at=? WHERE id=? AND completed_at IS NULL", [at, run_id])
 
     # -- reading ------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Within the block all that is read is of one moment, however much a run writes meanwhile; nothing waits."""
+        with translated(self._path):
+            self._db.conn.execute("BEGIN")
+        try:
+            yield
+        finally:
+            with translated(self._path):
+                self._db.conn.execute("COMMIT")
 
     def get(self, name: str | None = None, *, key: str | None = None, detail: bool = True) -> RunRow:
         """One run by its name, number, or beginning of its name; by key; or the newest. Raises UsageError.

@@ -20,7 +20,7 @@ HOSTILE = (
 
 ITEMS = [
     Item(
-        f"第{number}題：關於{'契約' if number % 2 else '租稅'}，何者正確？",
+        f"第{number}題：關於{'契約' if number % 2 else '租稅'}，何者正確？{'臺灣' if number == 12 else ''}",
         (f"甲{number}", "乙", "丙", "丁"),
         "ABCD"[number % 4],
         ("民法", "稅法", "𠮷野<b>家")[number % 3],
@@ -122,6 +122,7 @@ def test_search_in_chinese_over_questions_and_responses(opened):
     search(page, "契約", "30 題，共 60 題")
     search(page, "契約 第31題", "1 題，共 60 題")
     search(page, "ｑ４２", "1 題，共 60 題")  # full width is the same
+    search(page, "台灣", "1 題，共 60 題")
     search(page, "獨角獸", "0 題，共 60 題")
     page.get_by_label("範圍").select_option("r")
     search(page, "獨角獸", "1 題，共 60 題")

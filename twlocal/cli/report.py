@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "--withdrawn",
     metavar="FILE",
     type=click.Path(exists=True, path_type=Path),
-    help="Leave out the rows that this list names: withdrawn.jsonl, its folder, or a file of content hashes, one a line.",
+    help="Leave out the rows that this list names: withdrawn.jsonl, its folder, or a file of content hashes.",
 )
 @click.option(
     "--html",

@@ -27,6 +27,7 @@ from twlocal.readers.final import REASONING_ONLY
 from twlocal.record import Record
 from twlocal.report.item_words import why
 from twlocal.runs import RunRow, Runs
+from twlocal.score import Score
 
 ROWS = 500  # a block, at the most
 CHARACTERS = 1_000_000  # of prompts and responses together: unpacking a block stays below what one notices
@@ -56,7 +57,7 @@ def blocks(
     runs: Runs,
     run: RunRow,
     protocol: Protocol,
-    reader: str,
+    score: Score,
     gathered: Gathered,
     *,
     private: bool = False,
@@ -64,9 +65,10 @@ def blocks(
 ) -> Iterator[Markup]:
     """Script elements that hold every answered row, filling `gathered` on the way.
 
-    private: no questions, no responses. without: content hashes of rows that are left out.
+    score: of the run, for its reader and for its subjects, which rows name by their place in it. private: no
+    questions, no responses. without: content hashes of rows that are left out.
     """
-    subjects = {name: number for number, name in enumerate(runs.planned(run.id, without))}
+    subjects = {name: number for number, (name, _) in enumerate(score.subjects)}
     index: list[Any] = []
     asked: list[str | None] = []
     answered: list[Any] = []
@@ -74,7 +76,7 @@ def blocks(
     for record in runs.records(run.id):
         if record.content_hash in without:
             continue
-        judged = judge(record, reader)
+        judged = judge(record, score.reader)
         prompt, question = (None, "") if private else _asked(runs, protocol, record)
         index.append(_row(record, judged, subjects[record.subject], question, gathered))
         if not private:

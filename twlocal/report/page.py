@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict
 from pathlib import Path
@@ -49,12 +49,14 @@ def write(
     private: leave questions and responses out. withdrawn: content hashes of rows to leave out. lang: the language it
     opens in. Raises UsageError where the place cannot be written to or the extra `html` is missing.
     """
-    view = build(runs, run, reader=reader, withdrawn=withdrawn)
-    protocol, gathered = protocol_of(run), Gathered()
-    with whole(target) as part, tempfile.TemporaryFile("w+", encoding="utf-8", dir=target.parent) as items:
-        for block in blocks(runs, run, protocol, view.score.reader, gathered, private=private, without=withdrawn):
-            items.write(block)
-        sittings = runs.sittings(run.id)
+    device = target.exists() and not target.is_file()  # whose folder is no place to put anything
+    place = None if device else target.parent
+    with whole(target) as part, tempfile.TemporaryFile("w+", encoding="utf-8", dir=place) as items:
+        protocol, gathered = protocol_of(run), Gathered()
+        with runs.at_once():  # a score and its items, of a run that may be going on
+            view = build(runs, run, reader=reader, withdrawn=withdrawn)
+            items.writelines(blocks(runs, run, protocol, view.score, gathered, private=private, without=withdrawn))
+            sittings = runs.sittings(run.id)
         page = stream(
             environment("twlocal.report", lang=lang),
             "report.html.j2",
@@ -81,7 +83,7 @@ def _both(key: str, **values: object) -> Text:
 
 
 def _values(
-    view: RunView, gathered: Gathered, engine: dict[str, Any] | Any, *, private: bool, lang: str
+    view: RunView, gathered: Gathered, engine: Mapping[str, Any], *, private: bool, lang: str
 ) -> dict[str, Any]:
     """What the template shows."""
     score, tally = view.score, view.score.overall
@@ -134,7 +136,7 @@ def _alarm(found: alarms.Alarm, *, private: bool) -> Text:
     return t(alarm(found, "zh-TW"), alarm(found, "en"))
 
 
-def _facts(view: RunView, engine: Any) -> list[tuple[Text, Text]]:
+def _facts(view: RunView, engine: Mapping[str, Any]) -> list[tuple[Text, Text]]:
     """The apparatus: what was run under what, by which engine, at which precision, within which limits."""
     zh, en = (Sentences(view, lang) for lang in ("zh-TW", "en"))
     facts = [

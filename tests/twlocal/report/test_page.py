@@ -6,11 +6,13 @@ import base64
 import gzip
 import json
 import re
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import Markup
 
 from twlocal.backend import Completion
 from twlocal.errors import UsageError
@@ -42,6 +44,12 @@ def says(one: Item, right: bool, **more: Any) -> Completion:
 def unpacked(html: str, kind: str) -> list[Any]:
     found = re.findall(rf'<script type="text/plain" id="block-{kind}\d*">([^<]*)</script>', html)
     return [row for text in found for row in json.loads(gzip.decompress(base64.b64decode(text)))]
+
+
+@pytest.fixture(autouse=True)
+def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Charts are tested by themselves, in the browser, and by the command below; here they would only take time."""
+    monkeypatch.setattr(page.charts, "svg", lambda *_, **__: Markup("<svg></svg>"))
 
 
 @pytest.fixture
@@ -225,7 +233,8 @@ def test_the_command_writes_a_page(
     done = twlocal("report", "--html", "r.html", "--private")
     assert done.returncode == 0, done.stderr
     assert "8 responses" in done.stderr and done.stdout == ""
-    assert 'data-lang="en"' in (tmp_path / "r.html").read_text(encoding="utf-8")
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert 'data-lang="en"' in html and html.count('<svg xmlns="http://www.w3.org/2000/svg" class="chart"') == 3
 
 
 @pytest.mark.parametrize(
@@ -235,3 +244,30 @@ def test_the_command_writes_a_page(
 def test_wrong_calls_name_the_way_out(twlocal: Callable[..., Any], words: list[str], said: str) -> None:
     done = twlocal("report", *words)
     assert done.returncode == 2 and said in done.stderr
+
+
+def test_a_run_that_goes_on_meanwhile_is_one_moment(
+    stored_run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = item(1), item(2)
+    runs, run = stored_run([one, other], [says(one, True), None])
+    scored = page.build
+
+    def meanwhile(*arguments: Any, **how: Any) -> Any:
+        view = scored(*arguments, **how)
+        with sqlite3.connect(tmp_path / "run.db") as another:
+            columns = [row[1] for row in another.execute("PRAGMA table_info(responses)")]
+            new = ", ".join("1 - no" if name == "no" else name for name in columns)
+            another.execute(f"INSERT INTO responses SELECT {new} FROM responses")
+        another.close()
+        return view
+
+    monkeypatch.setattr(page, "build", meanwhile)
+    assert page.write(runs, run, tmp_path / "r.html") == 1
+    monkeypatch.undo()
+    assert page.write(runs, run, tmp_path / "r.html") == 2
+
+
+def test_a_device_is_written_to(stored_run: Callable[..., Any]) -> None:
+    runs, run = stored_run(*mixed())
+    assert page.write(runs, run, Path("/dev/null")) == 10

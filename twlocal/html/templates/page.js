@@ -109,7 +109,8 @@
   // data-field="family", by data-family on the row (several values are separated by blanks; "" lets all through).
   // [data-filter-count="#table"] is told how many rows are left.
 
-  const folded = (text) => text.normalize("NFKC").toLowerCase();
+  // Full width and half width are the same, and so are the two ways to write Taiwan.
+  const folded = (text) => text.normalize("NFKC").toLowerCase().replaceAll("臺", "台");
 
   const filter = (selector) => {
     const table = document.querySelector(selector);

@@ -172,15 +172,19 @@
 
   // -- one item -------------------------------------------------------------------------------------------------
 
+  let addressing = 0;
   let told = -1; // the row that is shown, or is about to be
   const show = async (index) => {
     told = index;
     const row = rows[index];
-    try {
-      history.replaceState(null, "", `#item-${row[NO]}${row[REPEAT] ? "-" + row[REPEAT] : ""}`);
-    } catch {
-      // Where a file may not change its address, the item has no link.
-    }
+    clearTimeout(addressing);
+    addressing = setTimeout(() => {
+      try {
+        history.replaceState(null, "", `#item-${name(row).slice(1)}`);
+      } catch {
+        // Where a file may not change its address, the item has no link.
+      }
+    }, 300); // browsers take it amiss when an address changes with every key that is held down
     const [prompt, answer] = data.private
       ? [null, null]
       : (await Promise.all([block(`q${row[BLOCK]}`), block(`r${row[BLOCK]}`)])).map((found) => found[row[AT]]);
@@ -386,7 +390,7 @@
     await update();
     const linked = /^#item-(\d+)(?:-(\d+))?$/.exec(location.hash);
     const index = linked
-      ? rows.findIndex((row) => row[NO] === Number(linked[1]) && row[REPEAT] === Number(linked[2] ?? 0)) : -1;
+      ? rows.findIndex((row) => row[NO] === Number(linked[1]) && row[REPEAT] === Number(linked[2] ?? 1) - 1) : -1;
     if (index >= 0) {
       choose(shown.indexOf(index));
       $("items").scrollIntoView();
