@@ -5,6 +5,7 @@
     │   ├── DatasetError      a file, row or column that cannot be taken as it is
     │   ├── ProtocolError     a protocol that does not exist or does not hold together
     │   ├── ModelError        a model that cannot be found, read or prompted
+    │   │   └── NoEngine      no engine on this machine can run it
     │   └── EngineMissing     an engine whose extra is not installed
     ├── BackendError          the engine or the server failed (exit code 1)
     │   ├── ConfigurationError   asking again cannot help (401, wrong address, …): the run stops
@@ -60,6 +61,10 @@ class ProtocolError(UsageError):
 
 class ModelError(UsageError):
     """A model that cannot be found, read or prompted."""
+
+
+class NoEngine(ModelError):
+    """No engine on this machine can run the model; another machine's may."""
 
 
 class EngineMissing(UsageError):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twlocal import hub_models, models
-from twlocal.errors import ModelError
+from twlocal.errors import ModelError, NoEngine
 
 if TYPE_CHECKING:
     from twlocal.engines import EngineFacts
@@ -110,7 +110,7 @@ def this_machine(registry: Registry, environ: Mapping[str, str]) -> tuple[Hardwa
 
 
 def place(asked: Asked, outside: Outside) -> Placed:
-    """Decide where the model runs. Raises ModelError with the reasons where it cannot, EngineMissing, UsageError."""
+    """Decide where the model runs. Raises NoEngine with the reasons where it cannot, ModelError, UsageError."""
     name = asked.model
     path = Path(name).expanduser()
     if "://" in name or name == models.DEMO_MODEL:
@@ -228,7 +228,7 @@ class _Decision:
         )
 
     def of(self, model: KnownModel, *, engine: str | None = None, quantised: bool = False) -> Route:
-        """The route of a model. Raises ModelError with the reasons where nothing can run it."""
+        """The route of a model. Raises NoEngine with the reasons where nothing can run it."""
         from twlocal.route import decide
 
         asked = self._asked
@@ -383,7 +383,7 @@ def with_room(
     return {**settings, _CONTEXT: max(length, settings[_CONTEXT])}
 
 
-def refusal(name: str, route: Route, if_installed: str) -> ModelError:
+def refusal(name: str, route: Route, if_installed: str) -> NoEngine:
     """Why no engine can run the model, an engine a line, and the ways out."""
     from twlocal.engines import EXTRAS
     from twlocal.route_words import say
@@ -398,7 +398,7 @@ def refusal(name: str, route: Route, if_installed: str) -> ModelError:
         else []
     )
     ways += [f"twlocal route {name} says more", "http(s)://host/v1#name asks a server elsewhere"]
-    return ModelError("\n".join([f"{name} cannot run here:", *lines]), hint="; ".join(ways))
+    return NoEngine("\n".join([f"{name} cannot run here:", *lines]), hint="; ".join(ways))
 
 
 def line(route: Route, lang: str = "en") -> str:

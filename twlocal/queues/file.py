@@ -125,7 +125,7 @@ class _Reader:
             raise self._error(line, f"{name} must be a list of at least one", f'{name} = ["…"], or [[{name}]] tables')
         found = []
         for at, one in enumerate(given):
-            begin, end = self._place(name, at, one)
+            begin, end = self._place(name, at, one, given[:at].count(one))
             if isinstance(one, str):
                 one = {key: one}
             if not isinstance(one, dict):
@@ -204,16 +204,19 @@ class _Reader:
 
     # ── lines ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _place(self, name: str, at: int, one: Any) -> tuple[int, int]:
-        """The first line of an entry, and the line behind its last one."""
+    def _place(self, name: str, at: int, one: Any, same: int) -> tuple[int, int]:
+        """The first line of an entry, and the line behind its last one. same: how many like it stand before it."""
         heads = [no for no, line in enumerate(self._lines, 1) if re.match(rf"\s*\[\[\s*{name}\s*\]\]", line)]
         if at < len(heads):
             later = (no for no, line in enumerate(self._lines, 1) if no > heads[at] and re.match(r"\s*\[", line))
             return heads[at], next(later, len(self._lines) + 1)
         begin = self._line_of_key(name, 0, len(self._lines))
         value = one if isinstance(one, str) else next(iter(one.values()), None) if isinstance(one, dict) else None
-        found = (no for no, line in enumerate(self._lines, 1) if no >= begin and json.dumps(value)[1:-1] in line)
-        line = next(found, begin) if isinstance(value, str) else begin
+        if not isinstance(value, str):
+            return begin, begin + 1
+        quoted = (f'"{value}"', f"'{value}'")
+        found = [no for no, text in enumerate(self._lines, 1) if no >= begin and any(one in text for one in quoted)]
+        line = found[min(same, len(found) - 1)] if found else begin
         return line, line + 1
 
     def _line_of_key(self, key: str, begin: int, end: int) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from twlocal import dataset, evaluate, models, sample
-from twlocal.errors import DatasetError, EngineMissing, ModelError, TwlocalError, UsageError
+from twlocal.errors import DatasetError, EngineMissing, ModelError, NoEngine, TwlocalError, UsageError
 
 if TYPE_CHECKING:
     from twlocal.dataset import Dataset
@@ -109,7 +109,7 @@ class _Seer:
             try:
                 self._places[key], _ = evaluate.place(wish, self._around, max_tokens=max_tokens, earlier=earlier)
             except (EngineMissing, ModelError) as error:
-                if not is_somewhere(wish.model):
+                if not isinstance(error, NoEngine | EngineMissing) and not is_somewhere(wish.model):
                     raise
                 self._places[key] = reason_of(error)
         return self._places[key]
