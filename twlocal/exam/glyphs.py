@@ -45,6 +45,7 @@ _RADICAL = re.compile("[\u2f00-\u2fd5]")
 _BLANK = re.compile("[_＿]{2,}")
 _MARK = re.compile("[" + "".join(MARKERS) + "]")
 _WIDE_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
+_WIDE_DIGIT = re.compile("[０-９]")
 BLANK = "____"
 
 
@@ -94,7 +95,7 @@ def has_mark(text: str) -> bool:
 
 def digits(text: str) -> str:
     """`text` with full-width digits made ASCII. Circled digits stay: `'①'.isdigit()` is true, but ① is no number."""
-    return text.translate(_WIDE_DIGITS)
+    return text.translate(_WIDE_DIGITS) if _WIDE_DIGIT.search(text) else text  # hardly any line has one
 
 
 def is_wide(char: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter, sub
 
 from .glyphs import digits, has_mark
 from .lines import Line
@@ -135,11 +136,9 @@ def _beside(lines: list[Line], number: int) -> tuple[list[Line], list[Line]]:
 
 def stretches(line: Line, gap: float) -> list[Line]:
     """A line cut where nothing stands for `gap` em or more."""
-    cuts = [0]
     chars = line.chars
-    for k in range(1, len(chars)):
-        if chars[k].x0 - chars[k - 1].x1 >= gap * line.size:
-            cuts.append(k)
+    starts, ends, wide = map(itemgetter(1), chars[1:]), map(itemgetter(2), chars), gap * line.size
+    cuts = [0, *(k for k, space in enumerate(map(sub, starts, ends), 1) if space >= wide)]
     if len(cuts) == 1:
         return [line]
     return [line.part(a, b) for a, b in zip(cuts, [*cuts[1:], len(chars)], strict=True)]

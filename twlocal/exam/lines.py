@@ -11,8 +11,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, pairwise
-from operator import attrgetter, itemgetter
+from itertools import accumulate, groupby, pairwise
+from operator import attrgetter, itemgetter, sub
 
 from .glyphs import BLANK, MARKERS, is_wide, read_private
 from .page import DRAWN_GAP, NO_SPACE, REAL_SPACE, Box, Char, Page
@@ -52,15 +52,14 @@ class Line:
     @cached_property
     def pieces(self) -> list[str]:
         """The text character by character, a space in front of those that need one."""
-        previous = self.chars[0]
-        pieces = [previous.text]
-        for char in self.chars[1:]:
-            # Most characters follow closely on the one before: no call for these.
-            if not char[5] and char[1] - previous[2] < _WORD_GAP * char[4]:
-                pieces.append(char[0])
-            else:
-                pieces.append(" " + char[0] if _spaced(previous, char) else char[0])
-            previous = char
+        chars = self.chars
+        texts, starts, ends, _, sizes, spaces, _ = zip(*chars, strict=True)
+        pieces = list(texts)
+        # Most characters follow closely on the one before: only the others are looked at.
+        close = _WORD_GAP * min(sizes)
+        for k, gap in enumerate(map(sub, starts[1:], ends), 1):
+            if (gap >= close or spaces[k]) and _spaced(chars[k - 1], chars[k]):
+                pieces[k] = " " + pieces[k]
         return pieces
 
     @cached_property
@@ -102,17 +101,25 @@ def page_lines(page: Page) -> list[Line]:
     lines: list[Line] = []
     for row in rows:
         row.sort(key=itemgetter(1))
-        if any(right[1] - left[2] < -_TOUCH * right[4] for left, right in pairwise(row)):
+        if _overlap(row):
             # Boxes overlap. In condensed type they are wider than the pitch, and their left edges may change places.
             row.sort(key=_middle)
             row = _once(row)
-        chars = row
-        size = max(c[4] for c in chars)
-        main = next(c for c in chars if c[4] > 0.9 * size)
-        lines.append(Line(page.number, tuple(chars), main.baseline, size, main.top, main.bottom))
+        size = max(map(itemgetter(4), row))
+        main = next(c for c in row if c[4] > 0.9 * size)
+        lines.append(Line(page.number, tuple(row), main.baseline, size, main.top, main.bottom))
     if blanks:
         lines = _with_blanks(lines, blanks)
-    return [_read_private(line) for line in lines]
+    return [_read_private(line) for line in lines] if any(map(itemgetter(6), page.chars)) else lines
+
+
+def _overlap(row: Sequence[Char]) -> bool:
+    """Whether neighbours of a row sorted by x overlap by more than kerning makes them."""
+    _, starts, ends, _, sizes, _, _ = zip(*row, strict=True)
+    deepest = min(map(sub, starts[1:], ends), default=0.0)
+    if deepest >= -_TOUCH * min(sizes):
+        return False  # most rows, without a look at every pair
+    return any(right[1] - left[2] < -_TOUCH * right[4] for left, right in pairwise(row))
 
 
 def _middle(char: Char) -> float:
@@ -123,15 +130,16 @@ def _rows(chars: Iterable[Char]) -> list[list[Char]]:
     """Characters grouped by baseline, then rows that lie in one another's height and do not overlap joined."""
     rows: list[list[Char]] = []
     base = size = 0.0
-    for char in sorted(chars, key=itemgetter(3)):
-        own = char[4]
+    # Characters that follow one another in the stream on one baseline and in one size go the same way: a run at a time.
+    runs = [(place, list(run)) for place, run in groupby(chars, key=itemgetter(3, 4))]
+    for (baseline, own), run in sorted(runs, key=lambda one: one[0][0]):
         if own < _UNSEEN:
             continue
-        if rows and char[3] - base <= _SAME_LINE * (own if own < size else size):
-            rows[-1].append(char)
+        if rows and baseline - base <= _SAME_LINE * (own if own < size else size):
+            rows[-1] += run
         else:
-            rows.append([char])
-            base, size = char[3], own
+            rows.append(run)
+            base, size = baseline, own
     joined: list[list[Char]] = []
     for row in rows:
         if joined and _one_row(joined[-1], row):
@@ -160,14 +168,18 @@ def _one_row(upper: list[Char], lower: list[Char]) -> bool:
 
 def _once(row: list[Char]) -> list[Char]:
     """A row sorted by x without second copies. 媽媽 stays: its characters are a whole advance width apart."""
-    kept = [row[0]]
-    for char in row[1:]:
-        text, x0 = char[0], char[1]
-        for other in kept[-3:]:
-            if other[0] == text and x0 - other[1] < min(_TWICE * char[4], 0.5 * (char[2] - x0) + 0.01):
-                break
+    kept: list[Char] = []
+    seen: set[str] = set()
+    for char in row:
+        text = char[0]
+        if text in seen:
+            x0 = char[1]
+            near = min(_TWICE * char[4], 0.5 * (char[2] - x0) + 0.01)
+            if any(other[0] == text and x0 - other[1] < near for other in kept[-3:]):
+                continue
         else:
-            kept.append(char)
+            seen.add(text)
+        kept.append(char)
     return kept
 
 
@@ -224,16 +236,18 @@ def _insert_blank(line: Line, x0: float, x1: float) -> Line:
 
 
 def _read_private(line: Line) -> Line:
-    if not any(c.font for c in line.chars):
+    if not any(map(itemgetter(6), line.chars)):
         return line
     chars = list(line.chars)
+    read = False
     for k, char in enumerate(chars):
         if char.font and char.text not in MARKERS:
             before = chars[k - 1].text if k else ""
             after = chars[k + 1].text if k + 1 < len(chars) else ""
             if text := read_private(char.text, char.font, before, after):
                 chars[k] = char._replace(text=text)
-    return replace(line, chars=tuple(chars))
+                read = True
+    return replace(line, chars=tuple(chars)) if read else line
 
 
 def join(parts: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -141,8 +141,9 @@ def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[
         own = merit[k] + (3.0 if number.number == 1 else 0.0)
         score, previous = own - 1.0, -1
         for step in range(1, (_MAX_GAP if not hidden else 5 * _MAX_GAP) + 1):
+            most = 10.0 if hidden or step == 1 else 4.0 - 4.0 * step  # what `gain` can be below
             for j in by_number.get(number.number - step, ()):
-                if found[j].line == number.line or best[j] + own + 10.0 < score:
+                if best[j] + own + most < score or found[j].line == number.line:
                     continue
                 gain = _fit(counts, at[j], at[k], found[j].line, places)
                 if step > 1:
@@ -201,15 +202,20 @@ def _merit(found: Sequence[Number]) -> list[float]:
     rights = Counter(round(n.x1 / 2) for n in found if n.delimited)
     nexts = Counter(round(n.next_x / 2) for n in found if n.delimited)
 
-    def common(counts: Counter[int], x: float) -> bool:
-        here = round(x / 2)
-        near = counts[here - 1] + counts[here] + counts[here + 1]
-        most = max(counts.values(), default=0)
-        return near >= 2 and near >= 0.3 * most
+    def common(counts: Counter[int]) -> Callable[[float], bool]:
+        enough = max(2, 0.3 * max(counts.values(), default=0))
+        get = counts.get  # not counts[…], which calls Python for every column that is not there
 
+        def near(x: float) -> bool:
+            here = round(x / 2)
+            return get(here - 1, 0) + get(here, 0) + get(here + 1, 0) >= enough
+
+        return near
+
+    by_right, by_next = common(rights), common(nexts)
     return [
-        (1.5 if common(rights, n.x1) else 0.0)
-        + (1.5 if common(nexts, n.next_x) else 0.0)
+        (1.5 if by_right(n.x1) else 0.0)
+        + (1.5 if by_next(n.next_x) else 0.0)
         + (0.5 if n.delimited else 0.0)
         - (0.8 if n.measured else 0.0)
         for n in found

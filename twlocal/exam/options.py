@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import NamedTuple
 
 from .glyphs import MARKERS, has_mark, is_wide
@@ -64,9 +65,9 @@ def glyph_marks(lines: Sequence[Line]) -> list[Mark]:
     for k, line in enumerate(lines):
         if has_mark(line.text):
             found += [
-                _mark(lines, k, i, i + 1, MARKERS[char.text])
-                for i, char in enumerate(line.chars)
-                if char.text in MARKERS
+                _mark(lines, k, i, i + 1, MARKERS[text])
+                for i, text in enumerate(map(itemgetter(0), line.chars))
+                if text in MARKERS
             ]
     return found
 
@@ -217,14 +218,16 @@ def assemble(
     row: list[Mark] = []  # the marks of the last line that had some
     previous: Line | None = None
     left = len(marks)
+    edge = min((mark.x0 for mark in marks), default=0.0)
     for k in range(first[0], last):
         line = lines[k]
         begin = first[1] if k == first[0] else 0
         here = on_line.get(k, [])
-        outside = line.x0 < min((mark.x0 for mark in marks), default=0.0) - 0.5 * line.size
-        if row and not here and not left and (stops(k) or outside or not _wraps(previous, line, margin)):
-            draft.loose = list(range(k, last))
-            break
+        if row and not here and not left:
+            outside = line.x0 < edge - 0.5 * line.size
+            if outside or stops(k) or not _wraps(previous, line, margin):
+                draft.loose = list(range(k, last))
+                break
         lead = here[0].start if here else len(line.chars)
         if lead > begin:
             if not row:

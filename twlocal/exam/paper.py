@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import figures, groups, layout, number, options
-from .glyphs import MARKERS, fold, private_use
+from .glyphs import MARKERS, fold, has_mark, private_use
 from .groups import Group
 from .header import Header, read_header
 from .lines import Line, join, page_lines
@@ -273,10 +273,9 @@ def _item(reading: _Reading, here: Number, after: Number | None, draft: Draft, m
     bands = _bands(reading, here, after, draft)
     drawn = figures.figures(bands, reading.pages)
     flags = [*draft.flags, *drawn]
-    flags += [
-        f"private_use:{code}" for code in private_use("".join([question, *texts.values()]).translate(_NO_MARKERS))
-    ]
-    flags += ["mark_in_text"] if any(m in text for text in (question, *texts.values()) for m in MARKERS) else []
+    whole = "".join([question, *texts.values()])
+    flags += [f"private_use:{code}" for code in private_use(whole) if code not in _MARK_CODES]
+    flags += ["mark_in_text"] if has_mark(whole) else []
     flags += ["small_text"] if any(lines[k].size < 0.72 * reading.size for k in used) else []
     excluded: list[str] = []
     if "E" in texts:
@@ -304,7 +303,7 @@ def _item(reading: _Reading, here: Number, after: Number | None, draft: Draft, m
     )
 
 
-_NO_MARKERS = {ord(mark): None for mark in MARKERS}
+_MARK_CODES = frozenset(private_use("".join(MARKERS)))
 
 
 def _signs(bands: Sequence[figures.Band], reading: _Reading) -> bool:
@@ -356,7 +355,11 @@ def _regions(lines: Sequence[Line], used: Sequence[int]) -> tuple[Region, ...]:
         by_page.setdefault(lines[k].page, []).append(lines[k])
     return tuple(
         Region(
-            page, min(i.x0 for i in own), min(i.top for i in own), max(i.x1 for i in own), max(i.bottom for i in own)
+            page,
+            min(i.chars[0][1] for i in own),
+            min(i.top for i in own),
+            max(i.chars[-1][2] for i in own),
+            max(i.bottom for i in own),
         )
         for page, own in by_page.items()
     )

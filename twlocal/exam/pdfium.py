@@ -1,8 +1,8 @@
 """pdfium's characters and boxes, read through pypdfium2's raw functions.
 
 Asking for a million characters one by one is what a parser of exam papers does most. The text comes in bulk, and the
-one call a character that is left is made by `map` over plain integers, outside the interpreter's loop: a tenth of what
-pdfplumber needs.
+one call a character that is left is made by `map`, outside the interpreter's loop, with arguments that ctypes need not
+convert: a tenth of what pdfplumber needs.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import ctypes
 import math
 import re
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import pairwise, repeat
+from itertools import groupby, repeat
 from typing import Any
 
 from twlocal.errors import UsageError
@@ -23,11 +23,35 @@ from .frame import Frame
 from .page import DRAWN_GAP, NO_SPACE, REAL_SPACE, Box, Char, UnreadablePdf
 
 
+class _Handle(ctypes.c_void_p):
+    """A pointer that a call gives back as it is: `c_void_p` itself would come back as an integer."""
+
+
+class _Scratch:
+    """Room for the boxes of a page's characters, used again for every page, with a pointer to each place in it."""
+
+    def __init__(self) -> None:
+        self.floats: Any = ()
+        self.places: list[ctypes.c_void_p] = []
+
+    def room(self, count: int) -> tuple[Any, list[ctypes.c_void_p]]:
+        """An array of floats for at least `count` boxes of four, and the places of the boxes."""
+        if len(self.places) < count:
+            self.floats = (ctypes.c_float * (8 * count))()
+            start = ctypes.addressof(self.floats)
+            self.places = [ctypes.c_void_p(at) for at in range(start, start + 32 * count, 16)]
+        return self.floats, self.places
+
+
 @dataclass(frozen=True)
 class Pdfium:
-    """pdfium's functions with untyped pointers, so that `map` can call them with plain integers."""
+    """pdfium's functions with untyped pointers, so that `map` can call them with plain integers.
+
+    Those for characters take pointers as objects of ctypes: converting integers took them longer than their work.
+    """
 
     raw: Any
+    scratch: _Scratch
     loose_box: Any
     tight_box: Any
     origin: Any
@@ -37,8 +61,8 @@ class Pdfium:
     font_size: Any
     text: Any
     get_object: Any
-    object_type: Any
     object_font: Any
+    font: Any
 
 
 @cache
@@ -47,24 +71,31 @@ def pdfium() -> Pdfium:
         import pypdfium2.raw as raw
     except ImportError as error:
         raise UsageError("Reading PDF files needs pypdfium2.", hint='pip install "twlocal[exam]"') from error
-    pointer, number, double = ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p
+    pointer, number = ctypes.c_void_p, ctypes.c_int
 
     def plain(function: Any, result: Any, *arguments: Any) -> Any:
-        return ctypes.CFUNCTYPE(result, *arguments)(ctypes.cast(function, pointer).value or 0)
+        # Not CFUNCTYPE: giving up Python's lock and taking it again is a fifth of so short a call.
+        return ctypes.PYFUNCTYPE(result, *arguments)(ctypes.cast(function, pointer).value or 0)
+
+    def bare(function: Any, result: Any) -> Any:
+        made = plain(function, result)
+        made.argtypes = None  # as given: objects of ctypes, and integers that fit a C int
+        return made
 
     return Pdfium(
         raw=raw,
-        loose_box=plain(raw.FPDFText_GetLooseCharBox, number, pointer, number, pointer),
-        tight_box=plain(raw.FPDFText_GetCharBox, number, pointer, number, double, double, double, double),
-        origin=plain(raw.FPDFText_GetCharOrigin, number, pointer, number, double, double),
-        matrix=plain(raw.FPDFText_GetMatrix, number, pointer, number, pointer),
-        font_size=plain(raw.FPDFText_GetFontSize, ctypes.c_double, pointer, number),
-        generated=plain(raw.FPDFText_IsGenerated, number, pointer, number),
-        angle=plain(raw.FPDFText_GetCharAngle, ctypes.c_float, pointer, number),
+        scratch=_Scratch(),
+        loose_box=bare(raw.FPDFText_GetLooseCharBox, number),
+        tight_box=bare(raw.FPDFText_GetCharBox, number),
+        origin=bare(raw.FPDFText_GetCharOrigin, number),
+        matrix=bare(raw.FPDFText_GetMatrix, number),
+        font_size=bare(raw.FPDFText_GetFontSize, ctypes.c_double),
+        generated=bare(raw.FPDFText_IsGenerated, number),
+        angle=bare(raw.FPDFText_GetCharAngle, ctypes.c_float),
         text=plain(raw.FPDFText_GetText, number, pointer, number, number, pointer),
-        get_object=plain(raw.FPDFPage_GetObject, pointer, pointer, number),
-        object_type=plain(raw.FPDFPageObj_GetType, number, pointer),
-        object_font=plain(raw.FPDFTextObj_GetFont, pointer, pointer),
+        get_object=bare(raw.FPDFPage_GetObject, _Handle),
+        object_font=bare(raw.FPDFTextObj_GetFont, pointer),
+        font=bare(raw.FPDFText_GetFontInfo, ctypes.c_ulong),
     )
 
 
@@ -76,7 +107,7 @@ def direction(lib: Pdfium, textpage: Any, number: int) -> int:
     count = lib.raw.FPDFText_CountChars(textpage)
     if count <= 0:
         return 0
-    pointer = ctypes.cast(textpage, ctypes.c_void_p).value
+    pointer = ctypes.cast(textpage, ctypes.c_void_p)
     # An odd step, so that every other character's being a generated space cannot hide the rest from the sample.
     step = 1 if count < 40 else 1 + max(1, count // 30) // 2 * 2
     angles = Counter(round(lib.angle(pointer, k) * 57.29578) for k in range(0, count, step))
@@ -90,7 +121,7 @@ def direction(lib: Pdfium, textpage: Any, number: int) -> int:
     return nearest % 360
 
 
-_INKLESS = frozenset([*map(chr, range(0x21)), *"\x7f\u00a0\u00ad\u3000\ufeff\ufffe\uffff"])
+_INKLESS = re.compile("[\x00-\x20\x7f\u00a0\u00ad\u3000\ufeff\ufffe\uffff]+")
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 
 
@@ -100,20 +131,26 @@ def chars(lib: Pdfium, textpage: Any, frame: Frame) -> tuple[Char, ...]:
     count = raw.FPDFText_CountChars(textpage)
     if count <= 0:
         return ()
-    pointer = ctypes.cast(textpage, ctypes.c_void_p).value
-    text = _text(lib, textpage, pointer, count)
-    inked = [k for k, char in enumerate(text) if char not in _INKLESS]
-    if not inked:
+    pointer = ctypes.cast(textpage, ctypes.c_void_p)
+    text = _text(lib, textpage, pointer.value, count)
+    letters = _INKLESS.sub("", text)
+    if not letters:
         return ()
-    letters = [text[k] for k in inked]
-    spaces = [NO_SPACE] * len(inked)
-    for k, (a, b) in enumerate(pairwise(inked), 1):
-        if b - a > 1:
-            made_up = all(lib.generated(pointer, s) for s in range(a + 1, b))
-            spaces[k] = DRAWN_GAP if made_up else REAL_SPACE
-    fonts = [""] * len(inked)
-    for match in _PRIVATE.finditer("".join(letters)):
-        fonts[match.start()] = _font(raw, textpage, inked[match.start()])
+    spaces = [NO_SPACE] * len(letters)
+    inked: list[int] = []
+    begin = 0
+    for match in _INKLESS.finditer(text):
+        start, end = match.span()
+        inked += range(begin, start)
+        begin = end
+        if 0 < len(inked) < len(letters):
+            # Line ends, which most of these are, come from pdfium itself.
+            made_up = match[0] == "\r\n" or all(lib.generated(pointer, s) for s in range(start, end))
+            spaces[len(inked)] = DRAWN_GAP if made_up else REAL_SPACE
+    inked += range(begin, count)
+    fonts = [""] * len(letters)
+    for match in _PRIVATE.finditer(letters):
+        fonts[match.start()] = _font(lib, pointer, inked[match.start()])
     places = _straight(lib, pointer, inked, frame) if frame.turned == 0 else _turned(lib, pointer, inked, frame)
     # What Char._make does, without a Python call for each.
     return tuple(map(partial(tuple.__new__, Char), zip(letters, *places, spaces, fonts, strict=True)))
@@ -138,66 +175,75 @@ def _text(lib: Pdfium, textpage: Any, pointer: int | None, count: int) -> str:
 _Places = tuple[Sequence[float], Sequence[float], Sequence[float], Sequence[float]]
 
 
-def _straight(lib: Pdfium, pointer: int | None, inked: list[int], frame: Frame) -> _Places:
+def _straight(lib: Pdfium, pointer: ctypes.c_void_p, inked: list[int], frame: Frame) -> _Places:
     """Advance widths, from pdfium's loose boxes."""
     n = len(inked)
-    rectangles = (ctypes.c_float * (4 * n))()  # FS_RECTF: left, top, right, bottom
-    start = ctypes.addressof(rectangles)
-    deque(map(lib.loose_box, repeat(pointer), inked, range(start, start + 16 * n, 16)), maxlen=0)
-    flat = rectangles[:]
+    floats, boxes = lib.scratch.room(n)  # FS_RECTF: left, top, right, bottom
+    deque(map(lib.loose_box, repeat(pointer), inked, boxes), maxlen=0)
+    flat = floats[: 4 * n]
     lefts, uppers, rights, lowers = flat[0::4], flat[1::4], flat[2::4], flat[3::4]
-    # Characters of one font on one line share their top and bottom: one call for the baseline serves them all.
-    heights = list(zip(uppers, lowers, strict=True))
     x, y = ctypes.c_double(), ctypes.c_double()
-    x_at, y_at = ctypes.addressof(x), ctypes.addressof(y)
-    upper = frame.upper
-    down: dict[tuple[float, float], tuple[float, float]] = {}
-    for height, k in dict(zip(heights, inked, strict=True)).items():
-        lib.origin(pointer, k, x_at, y_at)
-        down[height] = (upper - y.value, _size(lib, pointer, k))
+    x_at, y_at, upper, size = ctypes.byref(x), ctypes.byref(y), frame.upper, _sizes(lib, pointer)
+    # Characters of one font on one line share their top and bottom: one call for the baseline serves them all.
+    known: dict[tuple[float, float], tuple[float, float]] = {}
+    baselines: list[float] = []
+    sizes: list[float] = []
+    at = 0
+    for height, run in groupby(zip(uppers, lowers, strict=True)):
+        if (found := known.get(height)) is None:
+            lib.origin(pointer, inked[at], x_at, y_at)
+            known[height] = found = (upper - y.value, size(inked[at]))
+        length = len(list(run))
+        at += length
+        baselines += repeat(found[0], length)
+        sizes += repeat(found[1], length)
     if frame.left:
         lefts, rights = [x0 - frame.left for x0 in lefts], [x1 - frame.left for x1 in rights]
-    baselines, sizes = zip(*[down[height] for height in heights], strict=True)
     return lefts, rights, baselines, sizes
 
 
-def _size(lib: Pdfium, pointer: int | None, k: int) -> float:
+def _sizes(lib: Pdfium, pointer: ctypes.c_void_p) -> Callable[[int], float]:
     """The size in points at which a character is drawn: the font's size, scaled by the text's matrix."""
     matrix = lib.raw.FS_MATRIX()
-    if not lib.matrix(pointer, k, ctypes.addressof(matrix)):
-        return 1.0
-    scale = abs(matrix.d) if matrix.c == 0 else math.hypot(matrix.c, matrix.d)
-    size: float = lib.font_size(pointer, k) * scale
+    at, get_matrix, font_size = ctypes.byref(matrix), lib.matrix, lib.font_size
+
+    def size(k: int) -> float:
+        if not get_matrix(pointer, k, at):
+            return 1.0
+        own: float = font_size(pointer, k)
+        return own * (abs(matrix.d) if matrix.c == 0 else math.hypot(matrix.c, matrix.d))
+
     return size
 
 
-def _turned(lib: Pdfium, pointer: int | None, inked: list[int], frame: Frame) -> _Places:
+def _turned(lib: Pdfium, pointer: ctypes.c_void_p, inked: list[int], frame: Frame) -> _Places:
     """For turned text, whose loose boxes have no width: tight widths."""
     values = [ctypes.c_double() for _ in range(6)]
-    at = [ctypes.addressof(value) for value in values]
+    at = [ctypes.byref(value) for value in values]
+    size = _sizes(lib, pointer)
     places: list[tuple[float, ...]] = []
     for k in inked:
         lib.tight_box(pointer, k, *at[:4])  # left, right, bottom, top
         lib.origin(pointer, k, *at[4:])
         x0, x1, y0, y1, ox, oy = (value.value for value in values)
         left, right, _, _ = frame.box(x0, x1, y0, y1)
-        places.append((left, right, frame.point(ox, oy)[1], _size(lib, pointer, k)))
+        places.append((left, right, frame.point(ox, oy)[1], size(k)))
     lefts, rights, baselines, sizes = zip(*places, strict=True)
     return lefts, rights, baselines, sizes
 
 
-def _font(raw: Any, textpage: Any, k: int) -> str:
+def _font(lib: Pdfium, pointer: ctypes.c_void_p, k: int) -> str:
     buffer, flags = ctypes.create_string_buffer(128), ctypes.c_int()
-    raw.FPDFText_GetFontInfo(textpage, k, buffer, 128, flags)
+    lib.font(pointer, k, buffer, 128, ctypes.byref(flags))
     return buffer.value.decode("utf-8", "replace")
 
 
-def objects(lib: Pdfium, page: Any) -> list[tuple[int, int]]:
-    """The page's objects: their handle and their type."""
-    pointer = ctypes.cast(page, ctypes.c_void_p).value
+def objects(lib: Pdfium, page: Any) -> list[tuple[_Handle, int | None]]:
+    """The page's objects: their handle, and the handle of the font they are set in; None for what is no text."""
+    pointer = ctypes.cast(page, ctypes.c_void_p)
     count = max(0, lib.raw.FPDFPage_CountObjects(page))
     handles = list(map(lib.get_object, repeat(pointer), range(count)))
-    return list(zip(handles, map(lib.object_type, handles), strict=True))
+    return list(zip(handles, map(lib.object_font, handles), strict=True))
 
 
 # Fonts that are often not embedded and of which pdfium has a substitute on every machine.
@@ -207,17 +253,16 @@ _LATIN_FONT = re.compile(
 )
 
 
-def glyphless(lib: Pdfium, found: list[tuple[int, int]]) -> bool:
+def glyphless(lib: Pdfium, found: list[tuple[_Handle, int | None]]) -> bool:
     """Whether text of the page has no glyphs: a CJK font that is neither embedded nor installed.
 
     pdfium leaves such text out of the layer, without a word, and an item would silently lose a part of its stem.
     """
     raw = lib.raw
-    texts = [handle for handle, kind in found if kind == raw.FPDF_PAGEOBJ_TEXT]
-    fonts = list(map(lib.object_font, texts))
-    foreign = {font for font in set(fonts) if font and _is_foreign(raw, ctypes.cast(font, raw.FPDF_FONT))}
+    fonts = {font for _, font in found}
+    foreign = {font for font in fonts if font and _is_foreign(raw, ctypes.cast(font, raw.FPDF_FONT))}
     edges = [ctypes.c_float() for _ in range(4)]
-    for handle, font in zip(texts, fonts, strict=True) if foreign else ():
+    for handle, font in found if foreign else ():
         if font in foreign and raw.FPDFPageObj_GetBounds(ctypes.cast(handle, raw.FPDF_PAGEOBJECT), *edges):
             left, bottom, right, top = (edge.value for edge in edges)
             if right - left < 0.01 or top - bottom < 0.01:
@@ -239,14 +284,15 @@ _IDENTITY: _Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 _THIN = 1.6  # points; the Ministry's blanks and underlines are 0.6 thick, its boxes 1.0
 
 
-def boxes(lib: Pdfium, handles: list[tuple[int, int]], frame: Frame) -> tuple[Box, ...]:
+def boxes(lib: Pdfium, found: list[tuple[_Handle, int | None]], frame: Frame) -> tuple[Box, ...]:
     """Images, rules and drawings among the page's objects."""
     raw = lib.raw
-    found: list[Box] = []
-    for handle, kind in handles:
-        if kind != raw.FPDF_PAGEOBJ_TEXT:
-            _collect(raw, ctypes.cast(handle, raw.FPDF_PAGEOBJECT), kind, _IDENTITY, found, 0)
-    return tuple(Box(kind, *frame.box(x0, x1, y0, y1), pixels) for kind, x0, x1, y0, y1, pixels in found)
+    drawn: list[Box] = []
+    for handle, font in found:
+        if font is None:
+            item = ctypes.cast(handle, raw.FPDF_PAGEOBJECT)
+            _collect(raw, item, raw.FPDFPageObj_GetType(item), _IDENTITY, drawn, 0)
+    return tuple(Box(kind, *frame.box(x0, x1, y0, y1), pixels) for kind, x0, x1, y0, y1, pixels in drawn)
 
 
 def _collect(raw: Any, item: Any, kind: int, matrix: _Matrix, found: list[Box], depth: int) -> None:
