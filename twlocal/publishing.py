@@ -105,6 +105,12 @@ def read_manifest(place: Path) -> dict[str, Any]:
     return dict(found)
 
 
+def count_lines(path: Path) -> int:
+    """How many lines a file has."""
+    with path.open("rb") as file:
+        return sum(1 for _ in file)
+
+
 def present(place: Path) -> set[str]:
     """Every file in a folder but its manifest, with slashes."""
     return {path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_file()} - {MANIFEST}

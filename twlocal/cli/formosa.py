@@ -13,7 +13,7 @@ import click
 from twlocal.cli.common import Stages, db_option, json_option, note, out
 from twlocal.cli.formosa_calibrate import calibrate
 from twlocal.cli.formosa_curate import curate, loo, recut
-from twlocal.cli.formosa_make import build, check, draft, ground
+from twlocal.cli.formosa_make import accounts, build, check, draft, ground
 
 if TYPE_CHECKING:
     from twlocal.formosa.baselines import Baseline
@@ -121,7 +121,7 @@ def screen(
         if drafts:
             added = builds.add_drafts(build, source or drafts.stem, given)
             note(f"{len(given)} drafts read, {added} of them new")
-        elif not builds.drafts(build):
+        elif not builds.drafts(build) and not builds.faults(build):
             raise UsageError(
                 f"{build.name} has no drafts yet",
                 hint="twlocal formosa draft MODEL writes some; twlocal formosa screen DRAFTS.jsonl reads others",
@@ -229,7 +229,7 @@ def lexicon(
             note(f"{entry.term.text} ({entry.term.level}) fired {entry.fires} times: {'; '.join(entry.examples)}")
 
 
-for _command in (draft, ground, build, check, calibrate, curate, recut, loo):
+for _command in (draft, ground, build, accounts, check, calibrate, curate, recut, loo):
     formosa.add_command(_command)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +123,25 @@ def build(folder: Path, build_name: str | None, as_json: bool, database: Path, *
     note(f"written to {folder}")
 
 
+@click.command("accounting")
+@_build
+@click.option("--judge", metavar="NAME", help="Whose verdicts decide, where several judged the build.")
+@click.option("--band", metavar="NAME", help="The frozen difficulty band; the build's last, when not told.")
+@json_option
+@db_option
+def accounts(build_name: str | None, as_json: bool, database: Path, **options: Any) -> None:
+    """Say what became of every window and draft so far: how many each stage took, kept and left."""
+    from twlocal.formosa import accounting, publish
+
+    with stores(database) as (builds, _):
+        parts = publish.gather(builds, builds.get(build_name), **options, unfinished=True)
+    counts = publish.counted(parts)
+    if as_json:
+        out(json.dumps({"build": parts.build.name, **accounting.as_json(counts)}, ensure_ascii=False))
+    else:
+        _table(accounting.table(counts))
+
+
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @json_option
@@ -146,6 +164,3 @@ def _table(rows: list[tuple[str, str]]) -> None:
     wide = max(len(name) for name, _ in rows)
     for name, count in rows:
         out(f"{name:{wide}}  {count:>8}")
-
-
-COMMANDS: Mapping[str, click.Command] = {"draft": draft, "ground": ground, "build": build, "check": check}

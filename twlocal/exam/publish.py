@@ -194,7 +194,7 @@ def check(folder: Path) -> list[str]:
     for name, stated_file in files.items():
         if name.startswith("jsonl/") and name in there:
             subject = name.removeprefix("jsonl/").removesuffix(".jsonl")
-            rows = sum(1 for _ in (folder / name).open(encoding="utf-8"))
+            rows = publishing.count_lines(folder / name)
             listed = found.subjects[subject].published if subject in found.subjects else 0
             if not rows == listed == stated_file.get("rows"):
                 wrong.append(f"{name} has {rows} rows, the lists say {listed}")

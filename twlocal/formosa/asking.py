@@ -115,10 +115,9 @@ def ask(who: Asker, texts: Iterable[str], desk: Desk) -> Answers:
             state = _answer(who, begun.values(), desk)
             missing -= left
     if missing and state != INTERRUPTED:
-        rest = _answer(who, [wanted[digest] for digest in missing], desk)
-        state = rest if state == COMPLETE else state
-    found = {digest: record for digest, record in _records(who, desk.runs).items() if digest in wanted}
-    return Answers(who, state, found, len(wanted) - len(found))
+        state = _answer(who, [wanted[digest] for digest in missing], desk)
+    found = answered(who, wanted.values(), desk.runs)
+    return replace(found, state=INTERRUPTED) if found.left and state == INTERRUPTED else found
 
 
 def answered(who: Asker, texts: Iterable[str], runs: Runs) -> Answers:

@@ -116,10 +116,10 @@ def screen_drafts(builds: Builds, build: Build, lexicon: Lexicon) -> int:
 def permute_items(builds: Builds, build: Build) -> int:
     """Stage `permute`: every kept draft as an item with permuted options. Returns how many items the build has.
 
-    Raises UsageError where nothing was screened.
+    Raises UsageError where nothing was screened, unless no generator's response held a draft.
     """
     screened = builds.screened(build)
-    if not screened:
+    if not screened and (builds.drafts(build) or not builds.faults(build)):
         raise UsageError(f"nothing of {build.name} was screened yet", hint="twlocal formosa screen")
     items = []
     for stored, kept, question, _ in screened:

@@ -52,7 +52,7 @@ def text(counts: Counts, parts: Parts, attribution: Sequence[Mapping[str, str]])
 
 def _made(parts: Parts) -> str:
     build = parts.build
-    judge = parts.judge.name
+    judge = parts.judge.name if parts.judge else "nobody"
     lines = [
         f"- Corpus: {len(parts.articles):,} articles, {len(parts.windows):,} windows, fingerprint {build.corpus[:16]}.",
         f"- Drafted by: {', '.join(one.name for one in parts.generators) or 'hand, or models outside twlocal'}.",

@@ -25,13 +25,13 @@ class Grounded:
 def ground_items(builds: Builds, build: Build, who: Asker, desk: Desk, *, uncalibrated: bool = False) -> Grounded:
     """Ask a judge about every item that it has not judged, and store its verdicts.
 
-    Raises UsageError for a judge that has not passed a calibration, unless `uncalibrated`, and where there is no item;
+    Raises UsageError for a judge that has not passed a calibration, unless `uncalibrated`, and before screening;
     TwlocalError where asking had to stop: what was stored stays.
     """
     if not uncalibrated:
         _check_calibrated(builds, who)
     items = builds.items(build)
-    if not items:
+    if not items and not builds.screened(build) and not builds.faults(build):
         raise UsageError(f"{build.name} has no items yet", hint="twlocal formosa screen and permute make them")
     windows = {window.hash: window.text for window in builds.windows(build)}
     prompts = {

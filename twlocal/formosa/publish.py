@@ -55,7 +55,7 @@ class Parts:
     windows: list[Window]
     fates: list[Fate]
     items: Mapping[int, tuple[str, Item]]  # by draft id: the draft's letters in the order shown, and the item
-    judge: AskerRow
+    judge: AskerRow | None  # None where there is no item to judge, or nobody has
     calibration: Mapping[str, Any] | None
     judges: list[tuple[AskerRow, Mapping[int, Verdict]]]
     generators: list[AskerRow]
@@ -65,19 +65,26 @@ class Parts:
     @property
     def self_judged(self) -> bool:
         """Whether the judge is a model that also drafted."""
-        return any(self.judge.identity["model"] == one.identity["model"] for one in self.generators)
+        judge = self.judge
+        return judge is not None and any(judge.identity["model"] == one.identity["model"] for one in self.generators)
 
 
 def gather(
-    builds: Builds, build: Build, *, judge: str | None = None, band: str | None = None, whole: bool = False
+    builds: Builds,
+    build: Build,
+    *,
+    judge: str | None = None,
+    band: str | None = None,
+    whole: bool = False,
+    unfinished: bool = False,
 ) -> Parts:
     """What a build has come to. judge: of several, the one that decides. band: a frozen one by name, else the last.
 
-    whole: publish every grounded item, whichever band is frozen. Raises UsageError where no judge, or more than one,
-    or no such band is there.
+    whole: publish every grounded item, whichever band is frozen. unfinished: it need not have been judged. Raises
+    UsageError where no judge, or more than one, or no such band is there.
     """
-    row, verdicts = grounded.judged(builds, build, judge)
     items = {stored.id: (order, item) for stored, order, item in builds.items(build)}
+    row, verdicts = _judged(builds, build, judge, needed=bool(items) and not unfinished)
     screened = {stored.id: (kept, found) for stored, kept, _, found in builds.screened(build)}
     drafts = []
     for stored in builds.drafts(build):
@@ -98,12 +105,20 @@ def gather(
         fates=fates(dict.fromkeys(window.hash for window in windows), builds.faults(build), drafts, verdicts, chosen),
         items=items,
         judge=row,
-        calibration=builds.calibration_report(row.asker),
+        calibration=builds.calibration_report(row.asker) if row else None,
         judges=[(one, builds.verdicts(build, one.asker)) for one in builds.askers(build, "judge")],
         generators=builds.askers(build, "draft"),
         rules=builds.rules(build),
         band=texts,
     )
+
+
+def _judged(
+    builds: Builds, build: Build, judge: str | None, *, needed: bool
+) -> tuple[AskerRow | None, dict[int, Verdict]]:
+    if needed or judge or any(builds.verdicts(build, one.asker) for one in builds.askers(build, "judge")):
+        return grounded.judged(builds, build, judge)
+    return None, {}
 
 
 def write(out: Path, parts: Parts) -> Counts:
@@ -113,8 +128,10 @@ def write(out: Path, parts: Parts) -> Counts:
     """
     rows = published(parts)
     if not rows:
-        table = "\n".join(f"  {name}: {count}" for name, count in accounting.table(counted(parts)))
-        raise UsageError(f"nothing of {parts.build.name} is left to publish:\n{table}")
+        raise UsageError(
+            f"nothing of {parts.build.name} is left to publish",
+            hint="twlocal formosa accounting says where it went",
+        )
     with publishing.folder(out) as place:
         return _write(place, parts, rows)
 
@@ -198,7 +215,7 @@ def _manifest(parts: Parts, rows: list[dict[str, str]], counts: Counts) -> dict[
         "cutting": dict(build.settings),
         "rules": parts.rules,
         "generators": [_asker(one) for one in parts.generators],
-        "judge": _asker(parts.judge)
+        "judge": (_asker(parts.judge) if parts.judge else {})
         | {
             "also_drafted": parts.self_judged,
             "calibration": {name: stated[name] for name in _CALIBRATED if name in stated} if stated else None,
@@ -266,7 +283,7 @@ def check(place: Path) -> list[str]:
             if stated.get(name) != again[name]
         ]
         if "jsonl/formosa.jsonl" in there:
-            rows = sum(1 for _ in (place / "jsonl" / "formosa.jsonl").open(encoding="utf-8"))
+            rows = publishing.count_lines(place / "jsonl" / "formosa.jsonl")
             if rows != again["published"]:
                 wrong.append(f"jsonl/formosa.jsonl has {rows} rows, the list says {again['published']}")
     return wrong
