@@ -24,7 +24,7 @@ _COMMANDS = {
     "parity": ("twlocal.cli.parity:parity", "Ask several engines the same questions: same prompts, same score?"),
     "study": (
         "twlocal.cli.study:study",
-        "How much of a score is its apparatus: readers, samples, prompts, budgets, keys, two axes, failures.",
+        "How much of a score is its apparatus: readers, samples, prompts, budgets, judges, keys, two axes, failures.",
     ),
     "export": ("twlocal.cli.export:export", "Write a run's responses and readings as JSONL, CSV or Parquet."),
     "bundle": ("twlocal.cli.bundle:bundle", "Write finished runs as a bundle to send: checked, with provenance."),
@@ -38,7 +38,7 @@ _COMMANDS = {
     "protocols": ("twlocal.cli.protocols:protocols", "List the protocols, or show one in full."),
     "formosa": (
         "twlocal.cli.formosa:formosa",
-        "Build tw-formosa-bench from the Taiwan.md corpus: windows, screening, permuting, the lexicon.",
+        "Build tw-formosa-bench from the Taiwan.md corpus: windows, drafts, screening, judges, the difficulty band.",
     ),
     "route": ("twlocal.cli.route:route", "Say which engine would run a model here or on another machine, and why."),
     "doctor": (

@@ -38,7 +38,8 @@ def formosa() -> None:
     twlocal formosa permute -o items.jsonl                   kept items, options permuted, shortcut baselines
     twlocal formosa calibrate JUDGE                          what a judge catches of planted defects
     twlocal formosa ground JUDGE                             every item against its window
-    twlocal formosa curate --pool …                          the difficulty band, frozen
+    twlocal formosa curate RUN RUN RUN …                     the difficulty band of a pool, frozen
+    twlocal formosa loo RUN RUN RUN …                        whether the band holds for who had no part in it
     twlocal formosa build tw-formosa-bench/                  the dataset, its card and its accounting
     twlocal formosa lexicon --articles taiwan-md/ …          prove the lexicon of mainland vocabulary
 

@@ -17,6 +17,12 @@
     prompts    what generators and judges are told; loose and drafting, judging: what their responses hold
     asking     the stages that ask a model: its runs, through the main job's backends, store and resume
     drafted    the stage `draft`; grounded: the stage `ground`; asked: what came of both, in the database
+    plant      defects planted into good items; calibrate: what a judge makes of them; panel: judges beside each other
+    calibrated the stage `calibrate`
+    band       which items a pool finds hard; curate_pool: the pool, from stored runs and imported results
+    curate     the stage `curate`: a band as a manifest and a sidecar; curated: where it is kept; recut: read back
+    advantage  what a generator is ahead by on its own items
+    loo        the stage `loo`: does a band transfer to a model that had no part in it
     fates      one fate for every window and draft; publish and card: the stage `build`
     baselines  what one scores without knowing anything
     accounting how many windows and items each stage took, kept and left
