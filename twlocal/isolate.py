@@ -210,8 +210,9 @@ class _Child:
         return kind, rest[0] if rest else None
 
     def kill(self) -> None:
-        """End the process, from any thread; whoever waits for it hears of its death."""
+        """End the process and its own children, from any thread; whoever waits for it hears of its death."""
         self.alive = False
+        _end_group(self._process)
         with suppress(ValueError, OSError):
             self._process.kill()
 
@@ -230,6 +231,7 @@ class _Child:
 
     def _death(self) -> EngineDied:
         self.alive = False
+        _end_group(self._process)
         self._process.join(timeout=10)
         code = self._process.exitcode
         how = f"exit code {code}"
@@ -249,8 +251,22 @@ class _Child:
 
 
 def _killed(process: multiprocessing.process.BaseProcess) -> None:
+    _end_group(process)
     with suppress(ValueError, OSError, AttributeError):  # closed, gone, or never begun
         process.kill()
+
+
+def _end_group(process: multiprocessing.process.BaseProcess) -> None:
+    """Kill what a child has started (an engine's workers may outlive it, and hold the cards), and the child with it.
+
+    Only as long as the child has not been waited for: until then nobody else can have its number.
+    """
+    if not hasattr(os, "killpg"):
+        return
+    with suppress(ValueError, OSError, AttributeError):
+        popen = getattr(process, "_popen", None)
+        if popen is not None and popen.returncode is None:
+            os.killpg(popen.pid, signal.SIGKILL)
 
 
 def _scratch() -> BinaryIO:
@@ -305,6 +321,8 @@ def _child_main(
 ) -> None:
     for number in _DEAF_TO:
         signal.signal(number, signal.SIG_IGN)
+    if hasattr(os, "setpgid"):
+        os.setpgid(0, 0)  # so that it can be ended with all that it starts
     threading.Thread(target=_die_with_parent, daemon=True).start()
     # What native code prints must not end up between our own lines, but must not be lost either.
     words.take_over(1, 2)
@@ -363,4 +381,6 @@ def _die_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
+        if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+            os.killpg(os.getpid(), signal.SIGKILL)
         os._exit(1)

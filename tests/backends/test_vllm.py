@@ -6,15 +6,17 @@ import importlib
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from twlocal.backend import CUT, FINISH_LENGTH, FINISH_STOP, SERVER, TOO_LONG, Decoding, Message, Request
+from twlocal.backend import CUT, ENGINE_DIED, FINISH_LENGTH, FINISH_STOP, SERVER, TOO_LONG, Decoding, Message, Request
 from twlocal.backends import vllm
 from twlocal.errors import ConfigurationError, EngineDied, EngineMissing, ModelError, UsageError
+from twlocal.isolate import Isolated
 
 FAKE = Path(__file__).parent / "fake_vllm"
 TEMPLATE = (
@@ -407,6 +409,33 @@ def test_a_failed_engine_is_dead_and_the_next_call_starts_another(load: Any, fak
     assert engines(fake)[0].down == 1
     assert [c.text for c in backend.generate([ask("k", "好")])] == ["好"]
     assert len(engines(fake)) == 2
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes in /proc")
+@pytest.mark.parametrize("dies", [False, True])
+def test_no_worker_of_an_engine_outlives_it(fake: Any, checkpoint: Any, dies: bool) -> None:
+    """Several cards are several processes below the engine's own: left behind, they would hold the cards' memory."""
+    folder = checkpoint({"worker": True, "die_on": "毒"})
+    engine = Isolated("vllm", str(folder), Decoding(max_tokens=BUDGET), {}, max_deaths=1)
+    workers = folder / "workers"
+    (pid,) = map(int, workers.read_text(encoding="utf-8").split())
+    assert alive(pid)
+    if dies:
+        assert [c.error_kind for c in engine.generate([ask("k", "毒")])] == [ENGINE_DIED]
+    else:
+        engine.close()
+    deadline = time.monotonic() + 10
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not alive(pid)
+    engine.close()
 
 
 def environment() -> dict[str, str]:

@@ -1,7 +1,10 @@
 """A stand-in for vLLM 0.32, for tests: its engine answers with bytes, one token a step, the newest request first."""
 
+import multiprocessing
 import os
+import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 
 from transformers import EOS, facts_of, text_of, tokens_of
@@ -66,6 +69,11 @@ class LLMEngine:
         self.args, self.facts = config.args, config.facts
         self.active, self.given, self.aborted, self.peak, self.steps, self.down = {}, [], [], 0, 0, 0
         self.engine_core = SimpleNamespace(shutdown=self._shutdown)
+        if self.facts.get("worker"):  # as where several cards share a model
+            worker = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(300,), daemon=True)
+            worker.start()
+            with (Path(self.args.model) / "workers").open("a", encoding="utf-8") as file:
+                file.write(f"{worker.pid}\n")
         room = self.facts.get("kv_tokens", 10**9)
         if self.model_config.max_model_len > room:
             if getattr(self.model_config, "original_max_model_len", None) != -1:
