@@ -21,7 +21,8 @@ class ModelHub:
 
     repos: files by repository. sizes: what the listing says a file weighs, by name, where that is not its size here.
     gated: repositories whose files need `token`. cut: so many bytes of any large file are sent before the connection
-    breaks, once. down: nothing is answered. asked: (method, path, Range header) of every request.
+    breaks, once. down: nothing is answered. broken: files whose content is not given. asked: (method, path, Range
+    header) of every request.
     """
 
     def __init__(self) -> None:
@@ -31,6 +32,7 @@ class ModelHub:
         self.token = "hf_right"
         self.cut = 0
         self.down = False
+        self.broken: set[str] = set()
         self.asked: list[tuple[str, str, str | None]] = []
         hub = self
 
@@ -83,6 +85,8 @@ class ModelHub:
             return self.send(handler, 404, b"", {"X-Error-Code": "EntryNotFound"})
         if match[1] in self.gated and not granted:
             return self.send(handler, 403, b"", self.gate(granted))
+        if handler.command == "GET" and match[2] in self.broken:
+            return self.send(handler, 500, b"")
         return self.content(handler, self.repos[match[1]][match[2]])
 
     def gate(self, granted: bool) -> dict[str, str]:
