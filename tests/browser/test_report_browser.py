@@ -237,6 +237,9 @@ def test_a_phone_shows_all_without_scrolling_sideways(opened, fits):
     page.wait_for_selector("#item h3")
     fits(page)
     assert page.evaluate("document.activeElement.id") == "item"
+    assert page.locator("#item h3").is_visible() and page.locator("#item").bounding_box()["y"] < 200
+    page.get_by_role("button", name="回清單").click()
+    assert page.evaluate("document.activeElement.id") == "item-list"
     page.get_by_role("button", name="English").click()
     fits(page)
 

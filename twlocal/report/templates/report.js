@@ -54,6 +54,11 @@
     element.append(...children.filter((child) => child !== null && child !== undefined)); // strings become text
     return element;
   };
+  const narrow = matchMedia("(max-width: 54rem)"); // list and item one below the other, as in report.css
+  const goTo = (element) => {
+    element.focus({ preventScroll: true });
+    if (narrow.matches) element.scrollIntoView();
+  };
   const number = (value) => (value === null || value === undefined ? "–" : value.toLocaleString("en"));
   const subject = (row) => data.subjects[row[SUBJECT]] || say("（無）", "(none)");
 
@@ -88,9 +93,9 @@
       el("div", {}, row[EXCERPT] || row[HASH]),
     );
     element.style.top = `${position * height}px`;
-    element.addEventListener("click", () => {
-      choose(position);
-      if (matchMedia("(max-width: 54rem)").matches) article.focus();
+    element.addEventListener("click", async () => {
+      await choose(position);
+      if (narrow.matches) goTo(article);
     });
     return element;
   };
@@ -140,7 +145,7 @@
   });
 
   const choose = (position, scroll = true) => {
-    if (!shown.length) return;
+    if (!shown.length) return undefined;
     const before = drawn.get(active);
     before?.setAttribute("aria-selected", "false");
     active = Math.max(0, Math.min(shown.length - 1, position));
@@ -152,7 +157,7 @@
     draw();
     drawn.get(active)?.setAttribute("aria-selected", "true");
     list.setAttribute("aria-activedescendant", `option-${shown[active]}`);
-    show(shown[active]);
+    return show(shown[active]);
   };
 
   list.addEventListener("keydown", (event) => {
@@ -196,10 +201,15 @@
   const move = (label, by) => {
     const button = el("button", { type: "button" }, label);
     button.disabled = active + by < 0 || active + by >= shown.length;
-    button.addEventListener("click", () => {
-      choose(active + by);
-      article.focus();
+    button.addEventListener("click", async () => {
+      await choose(active + by);
+      goTo(article);
     });
+    return button;
+  };
+  const back = () => {
+    const button = el("button", { type: "button", class: "narrow" }, say("回清單", "list"));
+    button.addEventListener("click", () => goTo(list));
     return button;
   };
   const fact = (term, ...said) => [el("dt", {}, term), el("dd", {}, ...said)];
@@ -221,7 +231,8 @@
 
   function* item(row, prompt, answer) {
     const [kind, said] = verdict(row);
-    yield el("div", { class: "moves" }, move(say("← 上一題", "← previous"), -1), move(say("下一題 →", "next →"), 1));
+    yield el("div", { class: "moves" }, move(say("← 上一題", "← previous"), -1), back(),
+      move(say("下一題 →", "next →"), 1));
     yield el("h3", {}, [name(row), subject(row), row[ID]].filter(Boolean).join("　"));
     yield el("p", { class: `verdict ${kind}` }, said);
     const own = say("，", ": ");
@@ -394,7 +405,7 @@
     if (index >= 0) {
       choose(shown.indexOf(index));
       $("items").scrollIntoView();
-    } else if (shown.length && matchMedia("(min-width: 54.01rem)").matches) {
+    } else if (shown.length && !narrow.matches) {
       active = 0;
       redraw();
       show(shown[0]);
