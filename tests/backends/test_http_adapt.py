@@ -221,3 +221,21 @@ def test_text_that_utf8_cannot_hold_is_still_valid_json():
 )
 def test_a_refusal_of_something_else_changes_nothing(trouble):
     assert body("m", Decoding(), "local", stream=False, seed=None, extra={}).adapt(trouble) is None
+
+
+def test_a_schema_is_sent_as_a_response_format_and_given_up_where_it_is_refused(bench):
+    schema = {"type": "object", "required": ["answer"], "properties": {"answer": {"enum": ["A", "B"]}}}
+    bench.ask(1, json_schema=schema)
+    form = bench.server.posts[-1].body["response_format"]
+    assert form["type"] == "json_schema" and form["json_schema"]["schema"] == schema and form["json_schema"]["strict"]
+
+    refusing(bench, "response_format", "Invalid parameter: 'response_format' of type 'json_schema' is not supported.")
+    (answer,) = bench.ask(1, json_schema=schema)
+    assert not answer.error_kind and "adapted" in answer.flags
+    assert "response_format" not in bench.server.posts[-1].body
+    bench.server.route = None
+
+
+def test_without_a_schema_no_format_is_asked_for(bench):
+    bench.ask(1)
+    assert "response_format" not in bench.server.posts[-1].body

@@ -1,5 +1,8 @@
 """The embedded engine's parts by themselves: sampling, settings, cores, bindings, files."""
 
+import ctypes
+import gc
+import json
 import sys
 
 import pytest
@@ -7,7 +10,7 @@ import pytest
 pytest.importorskip("numpy")
 import numpy as np
 
-from twlocal.backends.llama_cpp import cores, gguf, library
+from twlocal.backends.llama_cpp import cores, gguf, grammar, library
 from twlocal.backends.llama_cpp.sampling import greedy, sampler
 from twlocal.backends.llama_cpp.settings import parse
 from twlocal.errors import EngineMissing, ModelError, UsageError
@@ -35,6 +38,80 @@ def test_sampling_repeats_by_key_and_seed_and_stays_in_the_nucleus():
     assert 0.46 < share < 0.54
 
 
+# -- answers held to a schema ------------------------------------------------------------------------------------------
+
+
+class TokenData(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_int32), ("logit", ctypes.c_float), ("p", ctypes.c_float)]
+
+
+class TokenDataArray(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.POINTER(TokenData)),
+        ("size", ctypes.c_size_t),
+        ("selected", ctypes.c_int64),
+        ("sorted", ctypes.c_bool),
+    ]
+
+
+class Grammar:
+    """Stands for llama.cpp's grammars: takes the tokens of `texts`, one after the other, and then only `end`."""
+
+    def __init__(self, *allowed):
+        self.allowed, self.at, self.looks, self.freed = allowed, 0, [], []
+
+    llama_token_data, llama_token_data_array = TokenData, TokenDataArray
+
+    def llama_sampler_init_grammar(self, vocab, grammar, root):
+        assert (vocab, root) == ("vocab", b"root")
+        return None if grammar == b"broken" else 7
+
+    def llama_sampler_apply(self, handle, array):
+        data = array._obj
+        self.looks.append(data.size)
+        for place in range(data.size):
+            if data.data[place].id not in self.allowed[self.at]:
+                data.data[place].logit = -float("inf")
+
+    def llama_sampler_accept(self, handle, token):
+        assert token in self.allowed[self.at]
+        self.at += 1
+
+    def llama_sampler_free(self, handle):
+        self.freed.append(handle)
+
+
+def test_a_held_answer_takes_its_own_choice_where_the_grammar_does():
+    api = Grammar({2}, {0, 3}, {1})
+    held = grammar.Held(api, "vocab", "root ::= x", greedy)
+    logits = np.array([0.5, 0.1, 9.0, 0.4], dtype=np.float32)
+    assert [held(logits), held(logits), held(logits)] == [2, 0, 1]
+    assert api.looks == [1, 1, 4, 1, 4], "the whole vocabulary is looked through only where it must be"
+    assert logits[2] == 9, "the model's own logits are left alone"
+    assert not api.freed
+    del held
+    gc.collect()
+    assert api.freed == [7], "llama.cpp's memory goes with the answer"
+
+
+def test_a_grammar_that_llama_cpp_refuses_is_told():
+    with pytest.raises(UsageError, match="json_schema"):
+        grammar.Held(Grammar(), "vocab", "broken", greedy)
+    pytest.importorskip("llama_cpp")
+    with pytest.raises(UsageError, match="json_schema"):
+        grammar.of_schema({"type": "no such type"})
+
+
+def test_the_members_of_a_schema_keep_their_order():
+    schema = {"type": "object", "required": ["z", "a"], "properties": {"z": {"type": "boolean"}, "a": {"const": 1}}}
+    assert (
+        parse({"json_schema": json.dumps(schema)}).json_schema == schema == parse({"json_schema": schema}).json_schema
+    )
+    pytest.importorskip("llama_cpp")
+    (root,) = [line for line in grammar.of_schema(schema).splitlines() if line.startswith("root ::=")]
+    assert root.index("z-kv") < root.index("a-kv")
+
+
 # -- settings, cores, library, files -----------------------------------------------------------------------------------
 
 
@@ -57,6 +134,7 @@ def test_settings_are_read_from_numbers_and_text(tmp_path):
         ({"chat_template": "nowhere.jinja"}, "nowhere.jinja"),
         ({"template_day": "today"}, "template_day"),
         ({"template_variables": "x"}, "template_variables"),
+        ({"json_schema": "x"}, "json_schema"),
         ({"bogus": 1}, "bogus"),
     ],
 )

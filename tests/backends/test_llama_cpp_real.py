@@ -1,6 +1,7 @@
 """The embedded engine with a real model, SmolLM2 (extra `demo`)."""
 
 import gc
+import json
 import os
 import struct
 from importlib.resources import files
@@ -145,3 +146,17 @@ def test_stopping_at_the_box_gives_the_same_text_cut_there(smollm2):
     assert {key: c.text for key, c in done.items()} == cut
     for key, c in done.items():
         assert (box_stop.FLAG in c.flags) == (box_stop.stop(whole[key]) is not None)
+
+
+@pytest.mark.timeout(600)
+def test_an_answer_is_held_to_a_schema(smollm2):
+    words = {"type": "string", "minLength": 1, "maxLength": 12}
+    schema = {"type": "object", "required": ["reason", "answer"], "additionalProperties": False}
+    schema["properties"] = {"reason": words, "answer": {"enum": ["A", "B"]}}
+    requests = [Request(request.key, request.messages, 80) for request in real_requests(2)]
+    free, held = texts(smollm2, requests), texts(smollm2, requests, json_schema=schema)
+    for key, text in held.items():
+        made = json.loads(text)
+        assert list(made) == ["reason", "answer"] and made["answer"] in "AB" and 1 <= len(made["reason"]) <= 12
+        assert text != free[key]
+    assert texts(smollm2, requests[::-1], json_schema=schema) == held
