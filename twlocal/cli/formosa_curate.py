@@ -78,12 +78,12 @@ def curate(names: tuple[str, ...], output: Path | None, database: Path, **option
         load = _loader(source, options, [one.content_hash for one in base.candidates])
         members, scored = load(names), load(options["scored"])
         frozen = _frozen(base, members, scored, options)
-        if output is not None:
-            _write(output, frozen)
         if build is not None:
             from twlocal.formosa.curated import Curations
 
             Curations.beside(builds).freeze(build, frozen)
+        if output is not None:
+            _write(output, frozen)
     _show(frozen, ["curate", *names], members, options, output)
 
 
@@ -266,6 +266,9 @@ def _choice(
 
 
 def _distinct(members: Sequence[Member], others: Sequence[Member]) -> None:
+    from twlocal.formosa.curate_pool import one_vote
+
+    one_vote(members)
     names = [one.name for one in (*members, *others)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(f"{', '.join(twice)} is named twice", hint="a model is in the pool, or outside it, once")

@@ -47,11 +47,15 @@ def load(source: Source, names: Sequence[str], items: Collection[str] | None, *,
         raise UsageError(
             "; ".join(problems), hint="a pool is complete runs over the same items: twlocal run, twlocal import"
         )
+    return found
+
+
+def one_vote(members: Sequence[Member]) -> None:
+    """Raises UsageError where a model is among the members of a pool twice."""
     for what in ("name", "model"):
-        told = [getattr(member, what) for member in found]
+        told = [getattr(member, what) for member in members]
         if twice := sorted({one for one in told if told.count(one) > 1}):
             raise UsageError(f"{', '.join(twice)} is in the pool twice", hint="every model has one vote")
-    return found
 
 
 def _member(source: Source, name: str, lenient: bool) -> tuple[Member, RunRow | None]:
@@ -82,6 +86,7 @@ def _about(source: Source, run: RunRow) -> dict[str, Any]:
         "fingerprint": model.get("fingerprint"),
         "backend": run.backend,
         "protocol": run.protocol,
+        "reader": run.manifest["protocol"]["reader"],
         "max_tokens": run.manifest["decoding"]["max_tokens"],
         "temperature": run.manifest["decoding"]["temperature"],
         "run_key": run.key,
@@ -95,7 +100,7 @@ def _about(source: Source, run: RunRow) -> dict[str, Any]:
 def unlike(members: Sequence[Member]) -> list[Text]:
     """What of the apparatus differs between members, in words: then not only the model does."""
     told = []
-    for what in ("protocol", "max_tokens", "temperature"):
+    for what in ("protocol", "reader", "max_tokens", "temperature"):
         values = {str(member.about[what]) for member in members if member.about.get(what) is not None}
         if len(values) > 1:
             words = t("這些模型的測法不同：{what} 有 {values}", "the models were not asked alike: {what} is {values}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from twlocal.formosa.options import bare, columns
@@ -94,8 +94,9 @@ def wrong_key(good: Good, seed: str = "") -> Case:
 def ungrounded(good: Good, goods: Sequence[Good], seed: str = "") -> Case | None:
     """The item with a keyed option that its window does not say; None where nothing fits.
 
-    A number in the answer becomes another one; where there is none, the answer of another item comes in its place, one
-    of the nearest in length. What comes in stands neither in the window nor among the options.
+    A number in the answer becomes another one, by its last digit if that can be; where there is none, the answer of
+    another item comes in its place, one of the nearest in length. What comes in stands neither in the window nor among
+    the options.
     """
     item = good.item
     said = bare(good.window)
@@ -105,12 +106,14 @@ def ungrounded(good: Good, goods: Sequence[Good], seed: str = "") -> Case | None
         plain = bare(text)
         return bool(plain) and plain not in said and plain not in taken
 
-    numbers = [text for text in _other_numbers(_key(item)) if fits(text)]
-    if numbers:
+    if numbers := _other_numbers(_key(item), fits):
         chosen = _drawn(numbers, seed, UNGROUNDED, item.content_hash)
         return _case(UNGROUNDED, "number", good, _with_option(item, item.answer, chosen))
     width = columns(_key(item))
-    foreign = {_key(other.item) for other in goods if other.window != good.window}
+    # A year in the place of a name would be told from it without the window.
+    foreign = {
+        _key(other.item) for other in goods if other.window != good.window and not _NUMBER.search(_key(other.item))
+    }
     near = sorted((text for text in foreign if fits(text)), key=lambda text: (abs(columns(text) - width), text))
     if not near:
         return None
@@ -129,14 +132,17 @@ def malformed(good: Good, seed: str = "") -> Case:
     return _case(MALFORMED, variant, good, _with_option(item, other, text))
 
 
-def _other_numbers(text: str) -> Iterator[str]:
-    """The text with one digit or numeral of a number changed, in every way that leaves a number."""
-    for found in _NUMBER.finditer(text):
-        for at in range(found.start(), found.end()):
-            # No number begins with 0 that did not before.
+def _other_numbers(text: str, fits: Callable[[str], bool]) -> list[str]:
+    """The text with one digit or numeral of a number changed: the last one for which something fits."""
+    for found in reversed(list(_NUMBER.finditer(text))):
+        for at in reversed(range(found.start(), found.end())):
             known = _DIGITS if text[at] in _DIGITS else _NUMERALS if text[at] in _NUMERALS else ""
-            first = known[1:] if known == _DIGITS and at == found.start() else known
-            yield from (text[:at] + other + text[at + 1 :] for other in first if other != text[at])
+            # No number begins with 0 that did not before.
+            allowed = known[1:] if known == _DIGITS and at == found.start() else known
+            changed = [text[:at] + other + text[at + 1 :] for other in allowed if other != text[at]]
+            if fitting := [one for one in changed if fits(one)]:
+                return fitting
+    return []
 
 
 def _whole(item: Item) -> bool:

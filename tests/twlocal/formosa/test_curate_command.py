@@ -102,6 +102,8 @@ def test_a_band_from_runs_frozen_and_cut_again(
     }
     assert newer["items"]["sha256"] == manifest["items"]["sha256"]
     assert newer["chosen"]["sha256"] != manifest["chosen"]["sha256"]
+    done = command("formosa", "recut", "frozen", runs["big"], "-o", "twice")
+    assert done.returncode == 2 and "is in the pool twice" in done.stderr
     # Straight from the runs it is the same choice.
     words = [
         "formosa",
