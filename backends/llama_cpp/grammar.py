@@ -19,6 +19,7 @@ from twlocal.backends.llama_cpp.sampling import Pick
 from twlocal.errors import UsageError
 
 _ROOT = b"root"
+_ANY, _PRINTED = r'[^"\\]', r'[^"\\\x7F\x00-\x1F]'
 _TOKEN = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 
 
@@ -27,9 +28,11 @@ def of_schema(schema: Mapping[str, Any]) -> str:
     from llama_cpp.llama_grammar import json_schema_to_gbnf
 
     try:
-        return str(json_schema_to_gbnf(json.dumps(schema, ensure_ascii=False)))
+        made = str(json_schema_to_gbnf(json.dumps(schema, ensure_ascii=False)))
     except Exception as error:  # the converter raises whatever its code happens to meet
         raise UsageError(f"the setting json_schema is no schema that llama.cpp can follow: {error}") from error
+    # Python's copy of the converter lets line breaks into a text, which llama.cpp's own does not, nor JSON.
+    return made.replace(_ANY, _PRINTED)
 
 
 class Held:
