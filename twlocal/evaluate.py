@@ -94,8 +94,8 @@ def _prepare(wish: plan.Wish, runs: Runs, around: Surroundings, pinned: frozense
     wish = settled(wish)
     rules = rules_of(wish)
     before = runs.begun(wish)
-    earlier = before.backend if before else ""
-    placed, module = place(wish, around, max_tokens=rules.decoding.max_tokens, earlier=earlier, gpus=_gpus(wish))
+    began_on = before.backend if before else ""
+    placed, module = place(wish, around, max_tokens=rules.decoding.max_tokens, earlier=began_on, gpus=_gpus(wish))
     backend = placed.backend
     if not module.ISOLATE and (warm := getattr(module, "warm", None)):
         # Half of what an import takes is spent outside Python's lock: it costs nothing beside the reading of questions.

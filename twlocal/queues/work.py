@@ -353,7 +353,9 @@ def _lanes(forecasts: Iterable[Forecast]) -> list[Lane]:
         told = [placed.backend, placed.model, one.wish.model, dict(one.wish.settings)]
         key = json.dumps(told, ensure_ascii=False, sort_keys=True)
         if key not in lanes:
-            lanes[key] = Lane(placed, [], cards.needed(placed), fetched=placed.repository is None or placed.absent == 0)
+            # What spreads over a cluster takes what cards it is given there.
+            size = 0 if one.wish.spread else cards.needed(placed)
+            lanes[key] = Lane(placed, [], size, fetched=placed.repository is None or placed.absent == 0)
         lanes[key].items.append(one)
     return list(lanes.values())
 
