@@ -9,6 +9,8 @@ import os
 import secrets
 import shutil
 import socket
+import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from twlocal import __version__
+from twlocal import __version__, reaper
 from twlocal.backend import missing
 from twlocal.errors import ConfigurationError, UsageError
 
@@ -45,8 +47,9 @@ class Node:
 class Cluster:
     """A connection to a cluster. `api` is the module `ray`. Opened by `start` and `join`; to be closed."""
 
-    def __init__(self, api: Any, folder: Path | None) -> None:
+    def __init__(self, api: Any, folder: Path | None = None) -> None:
         self.api, self._folder = api, folder
+        self._reaper = _reaper(folder) if folder else None
 
     @property
     def local(self) -> bool:
@@ -83,8 +86,24 @@ class Cluster:
         """Leave the cluster; one of our own ends. Safe to call twice."""
         with suppress(Exception):  # what it says of its end helps nobody
             self.api.shutdown()
+        if self._reaper is not None:
+            self._reaper.kill()  # what it would do is done here
+            self._reaper.communicate()
+            self._reaper = None
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _reaper(folder: Path) -> subprocess.Popen[bytes]:
+    """Clears up after this process, however it ends: its process group, where that is its own, and `folder`."""
+    group = [str(os.getpid())] if hasattr(os, "getpgrp") and os.getpgrp() == os.getpid() else []
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", reaper.__file__, str(folder), *group],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def start(*, cpus: float) -> Cluster:
@@ -123,7 +142,7 @@ def join(address: str) -> Cluster:
     api = _ray()
     if address != AUTO:
         _reach(address)
-    cluster = Cluster(api, None)
+    cluster = Cluster(api)
     try:
         api.init(address=address, log_to_driver=False, logging_level="ERROR")
     except ImportError as error:
