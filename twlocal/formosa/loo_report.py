@@ -22,11 +22,11 @@ def report(
         "難度區間為其他模型中至多 {k}／{n} 個答對：", "Each row cuts the band pass ≤ {k} of {n} by the other models:"
     )
     caption = band.format(k=found.at_most, n=count - 1)
-    mid = t("中段", "mid-field")
+    mid = t("中段", "mid")
     parts: list[Words | Table] = [
         Table(
             caption,
-            [*_header(t("留出的模型", "held-out model")), mid],
+            [*_header(t("留出的模型", "left out")), mid],
             [[*_cells(row), t("是", "yes") if row.mid else ""] for row in found.rows],
             "lrrrrrrl",
         ),
@@ -79,10 +79,10 @@ def _header(first: Text) -> list[Words]:
     return [
         first,
         "n",
-        t("全部題目", "full set"),
+        t("全部題目", "full"),
         t("留出", "held-out"),
         t("95% 區間", "95% interval"),
-        t("池內平均", "in-pool mean"),
+        t("池內平均", "in-pool"),
         t("差距", "gap"),
     ]
 

@@ -18,6 +18,8 @@ from twlocal.study.report import Plot, Report, Table, Words, interval, join, per
 
 # The paper's two members whose word said nothing approved 92% and 99% of everything.
 STAMP = 0.9
+# Of clean items and of each class, narrow enough for the names of judges beside them.
+_SHORT = (KINDS[CLEAN], t("答案標錯", "key"), t("事實無依據", "fact"), t("選項不成立", "options"))
 
 
 def report(
@@ -129,28 +131,22 @@ def _passed(one: Calibration, limits: Thresholds) -> Text:
 
 
 def _approved(found: Sequence[Calibration]) -> Table:
-    rows = [
-        [
-            one.judge,
-            *(percent(one.approved[kind].share) for kind in (CLEAN, *CLASSES, "all")),
-            _interval(one.approved["all"]),
-            f"{one.unread.k}",
-        ]
-        for one in found
-    ]
-    header: list[Words] = [t("審題模型", "judge"), *(KINDS[kind] for kind in (CLEAN, *CLASSES)), t("全部", "all")]
-    header += [t("95% 區間", "95% interval"), t("讀不出", "unread")]
-    return Table(
-        t("各審題模型放行的比例：", "What each judge approved of what it was shown:"), header, rows, "lrrrrrrr"
-    )
+    shares = [[percent(one.approved[kind].share) for kind in (CLEAN, *CLASSES, "all")] for one in found]
+    rows = [[one.judge, *row, _interval(one.approved["all"])] for one, row in zip(found, shares, strict=True)]
+    header: list[Words] = [t("審題模型", "judge"), *_SHORT, t("全部", "all"), t("95% 區間", "95% interval")]
+    caption = t("各審題模型放行的比例：", "What each judge approved of what it was shown:")
+    if not any(one.unread.k for one in found):
+        return Table(caption, header, rows, "lrrrrrr")
+    header.append(t("讀不出", "unread"))
+    return Table(caption, header, [[*row, f"{one.unread.k}"] for one, row in zip(found, rows, strict=True)], "lrrrrrrr")
 
 
 def _agreed(pairs: Sequence[Agreement]) -> Table:
-    rows = [
+    rows: list[list[Words]] = [
         [one.first, one.second, f"{one.n}", percent(one.share), "-" if one.kappa is None else f"{one.kappa:.2f}"]
         for one in pairs
     ]
-    header = [t("審題模型", "judge"), t("與", "and"), "n", t("一致", "agree"), "Cohen's kappa"]
+    header: list[Words] = [t("審題模型", "judge"), t("與", "and"), "n", t("一致", "agree"), "Cohen's kappa"]
     return Table(t("兩兩之間有多一致：", "How far two judges agree:"), header, rows, "llrrr")
 
 

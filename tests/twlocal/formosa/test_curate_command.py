@@ -147,7 +147,7 @@ def test_leaving_one_out_of_stored_runs(
     done = command(*words, "--html", "loo.html", "--lang", "zh-TW")
     assert "沒有任何兩個模型換位" in done.stdout and "留出的模型" in done.stdout
     page = (tmp_path / "loo.html").read_text(encoding="utf-8")
-    assert "<svg" in page and "池內平均" in page and "in-pool mean" in page
+    assert "<svg" in page and "池內平均" in page and "in-pool mean" in page and "left out" in page
 
 
 def test_a_pool_that_is_not_whole_is_refused(
