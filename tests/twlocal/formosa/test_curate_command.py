@@ -39,13 +39,14 @@ def questions(tmp_path: Path) -> Path:
 def ask(command: Call, tmp_path: Path) -> Callable[..., str]:
     """Run a model of that name and skill over a bench; the run's name."""
 
-    def run(name: str, bench: Path, *words: str, skill: float | None = None) -> str:
+    def run(name: str, bench: Path, *words: str, skill: float | None = None, effect: str = "box") -> str:
         model = tmp_path / f"{name}.gguf"
         model.write_bytes(f"GGUF {name}".encode())
         answers = f"answers={bench}"
         done = command(
             *("run", model, "--bench", bench, "--backend", "scripted_effects", "-q", "--json", *words),
             *("--set", f"skill={SKILLS.get(name, skill)}", "--set", f"salt={name}", "--set", answers),
+            *("--set", f"effect={effect}", "--set", "share=1"),
         )
         assert done.returncode == 0, done.stderr
         return str(json.loads(done.stdout)["run"])
@@ -148,6 +149,25 @@ def test_leaving_one_out_of_stored_runs(
     assert "沒有任何兩個模型換位" in done.stdout and "留出的模型" in done.stdout
     page = (tmp_path / "loo.html").read_text(encoding="utf-8")
     assert "<svg" in page and "池內平均" in page and "in-pool mean" in page and "left out" in page
+
+
+def test_a_model_that_writes_no_box_passes_under_the_lenient_reader_only(
+    questions: Path, ask: Callable[..., str], command: Call
+) -> None:
+    runs = [ask("big", questions), ask("plain", questions, skill=0.9, effect="plain")]
+    words = ["formosa", "curate", *runs, "--items", "items.jsonl", "--date", "2026-08-24", "--json"]
+    strict = told(command(*words, "-o", "strict"))
+    lenient = told(command(*words, "--reader", "lenient", "-o", "lenient"))
+    assert [one["manifest"]["pool"]["members"][1]["full"]["accuracy"] for one in (strict, lenient)] == [
+        0.0,
+        pytest.approx(0.9, abs=0.1),
+    ]
+    assert strict["manifest"]["chosen"]["n"] == 80 > lenient["manifest"]["chosen"]["n"]
+    program, *again = shlex.split(lenient["commands"][0])
+    assert program == "twlocal" and told(command(*again, "--json")) == lenient
+    # A band is cut again under the reader that it was frozen with.
+    again = told(command("formosa", "recut", "lenient", "-o", "again", "--json"))["manifest"]
+    assert (again["reader"], again["chosen"]) == ("lenient", lenient["manifest"]["chosen"])
 
 
 def test_a_pool_that_is_not_whole_is_refused(
