@@ -31,20 +31,20 @@ _OPTIONS = (
         "[default: TWLOCAL_API_KEY, else OPENAI_API_KEY, else the keyring]",
     ),
     click.option(
-        "--slots", metavar="N", type=click.IntRange(1), help="llama_cpp, mlx: answers at once; 1 is reproducible."
+        "--slots", metavar="N", type=click.IntRange(1), help="llama_cpp, mlx, vllm: answers at once; 1 is reproducible."
     ),
-    click.option("--threads", metavar="N", type=click.IntRange(1), help="llama_cpp: CPU threads."),
+    click.option("--threads", metavar="N", type=click.IntRange(1), help="llama_cpp, vllm: CPU threads."),
     click.option(
         "--context",
         metavar="N",
         type=click.IntRange(1),
-        help="llama_cpp, mlx: tokens of context; the default is what the run needs.",
+        help="llama_cpp, mlx, vllm: tokens of context; the default is what the run needs.",
     ),
     click.option("--gpu-layers", metavar="N", type=int, help="llama_cpp: layers on the GPU, -1 for all."),
     click.option(
         "--chat-template",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="llama_cpp, mlx: a Jinja file, for a model that brings no chat template.",
+        help="llama_cpp, mlx, vllm: a Jinja file, for a model that brings no chat template.",
     ),
     click.option(
         "--stop-at-box",
