@@ -391,6 +391,7 @@ def refusal(name: str, route: Route, if_installed: str) -> NoEngine:
     lines = [
         f"  not {one.engine}: {'; '.join(say(reason, 'en') for reason in one.reasons if reason.level == 'no')}"
         for one in route.verdicts
+        if any(reason.level == "no" and reason.code != "not_wished" for reason in one.reasons)
     ]
     ways = (
         [f"pip install 'twlocal[{EXTRAS[if_installed]}]' brings {if_installed}, which could run it"]

@@ -113,6 +113,8 @@ def _work(wanted: QueueFile, ahead: Sequence[Forecast], runs: Runs, queues: Queu
     if options["as_json"]:
         out(json.dumps(as_dict(row.name, results), ensure_ascii=False, indent=1))
     else:
+        if not options["quiet"]:
+            note("")
         out("\n".join(pages.end(results, look(sys.stdout, lang))))
     if stop.pressed and not all(one.item.ended for one in results):
         return EXIT_INTERRUPTED

@@ -154,9 +154,11 @@ def is_somewhere(model: str) -> bool:
 
 
 def reason_of(error: TwlocalError) -> str:
-    """An error in one line."""
-    lines = [line.strip() for line in error.message.splitlines()]
-    return " ".join([lines[0], "; ".join(lines[1:])]).strip() + (f" ({error.hint})" if error.hint else "")
+    """An error in one line, with its way out."""
+    first, *rest = [line.strip() for line in error.message.splitlines()]
+    # Of a model that no engine takes, every engine's reason is told; the hint's general advice would only repeat.
+    hint = error.hint if not isinstance(error, NoEngine) or error.hint.startswith("pip ") else ""
+    return " ".join(filter(None, [first, "; ".join(rest), f"({hint})" if hint else ""]))
 
 
 def to_fetch(forecasts: Iterable[Forecast]) -> tuple[int, bool]:

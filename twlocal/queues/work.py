@@ -366,7 +366,7 @@ def reason_of(code: int, said: str) -> str:
     told = next((at for at in reversed(range(len(lines))) if lines[at].startswith("twlocal: ")), None)
     if told is None:
         told = next((at for at in reversed(range(len(lines))) if lines[at].startswith(_UNFINISHED)), None)
-    words = " ".join(line.strip().removeprefix("→ ") for line in lines[told:]) if told is not None else ""
+    words = " ".join(_with_hint(line.strip()) for line in lines[told:]) if told is not None else ""
     if code < 0:
         with contextlib.suppress(ValueError):
             name = signal.Signals(-code).name
@@ -374,6 +374,10 @@ def reason_of(code: int, said: str) -> str:
             last = f"; its last words: {lines[-1]}" if lines else ""
             return f"its process ended by {name}{more}{last}"
     return words.removeprefix("twlocal: ") or (lines[-1] if lines else f"it ended with exit code {code}")
+
+
+def _with_hint(line: str) -> str:
+    return f"({line.removeprefix('→ ')})" if line.startswith("→ ") else line
 
 
 _UNFINISHED = ("incomplete: ", "interrupted: ")

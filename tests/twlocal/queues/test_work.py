@@ -156,7 +156,7 @@ def test_one_failure_stops_no_other_and_every_end_has_its_reason(tmp_path: Path)
     items = queue.run(text(["dies.gguf", "fails.gguf", "half.gguf", large, "good.gguf"]), works=0)
     assert [item.state for item in items] == ["failed", "failed", "failed", "skipped", "ok"]
     assert items[0].reason == "its process ended by SIGSEGV; its last words: CUDA error: out of memory"
-    assert items[1].reason == "the server says 401 set the key"
+    assert items[1].reason == "the server says 401 (set the key)"
     assert items[2].reason.startswith("incomplete: 3 of 40 not answered yet")
     assert "not vllm" in items[3].reason and "NVIDIA" in items[3].reason
     assert queue.outcome == "done"
