@@ -170,9 +170,11 @@ def live_queue(
     for item in items:
         if item.state == "running":
             page += ["", *(live_run(seen[item.no], look) if item.no in seen else look.lines(said["loading"]))]
-        elif item.state in (SKIPPED, FAILED):
-            facts = {"no": item.no + 1, "model": item.model, "bench": item.bench}
-            page += look.lines(said["why"].format(state=said[item.state], reason=item.reason, **facts), "  ")
+    ended_badly = [item for item in items if item.state in (SKIPPED, FAILED)]
+    page += [""] if ended_badly else []
+    for item in ended_badly:
+        facts = {"no": item.no + 1, "model": item.model, "bench": item.bench}
+        page += look.lines(said["why"].format(state=said[item.state], reason=item.reason, **facts), "  ")
     return page
 
 

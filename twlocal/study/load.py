@@ -109,6 +109,7 @@ def run_command(run: RunRow) -> str:
             words += [option, str(data[name])]
     words += ["--skip-bad"] if data.get("skip_bad") else []
     words += ["--private"] if run.private else []
+    words += ["--quantised"] if wish.get("quantised") else []
     for name, value in sorted(_mapping(wish.get("settings")).items()):
         # A template is stored whole, and is a file on the command line.
         words += ["--chat-template", "FILE"] if name == "chat_template" else ["--set", f"{name}={_plain(value)}"]
