@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-PARTS = frozenset({1, 3, 4, 6, 8, 9, 11, 12})
+PARTS = frozenset({1, 2, 3, 4, 6, 8, 9, 10, 11, 12})
 
 _READERS = "twlocal/readers/test_given.py::test_case"
 _JOBS = "twlocal/cli/test_given.py::"
@@ -17,10 +17,11 @@ _LOADING = "twlocal/dataset/test_cases.py::"
 _HTTP = "backends/test_http_given.py::"
 _LLAMA = "backends/test_llama_cpp.py::"
 _MLX = "backends/test_mlx.py::"
+_VLLM = "backends/test_vllm.py::"
 
 WHERE = {
     **dict.fromkeys(("P1-1", "P1-3", "P1-5", "P1-7", "P1-9", "P1-11", "P9-4", "P9-6"), _READERS),
-    # Parts 2 and 10 are about engines; these are llama.cpp's and MLX's.
+    # Parts 2 and 10 are about engines, each tested at one of them; the others' tests name the case as well.
     "P2-1": _MLX + "test_a_sampler_object_is_built_and_the_run_proceeds",
     "P2-3": _LLAMA + "test_p2_3_the_context_comes_from_prompt_and_budget",
     "P2-5": _LLAMA + "test_p2_5_answers_follow_their_request_not_their_arrival",
@@ -44,6 +45,8 @@ WHERE = {
     "P8-11": _HTTP + "test_web_pages_instead_of_json",
     "P9-2": "twlocal/test_chat.py::test_the_given_case_of_the_second_begin_token",
     "P9-8": _JOBS + "test_p9_8_cut_thinking_is_unread_and_truncated",
+    "P10-2": "backends/test_vllm_layout.py::test_bfloat16_on_a_card_that_has_none",
+    "P10-4": _VLLM + "test_a_context_that_memory_has_no_room_for_is_shrunk_to_what_fits",
     "P10-6": _MLX + "test_a_poisoned_item_is_passed_over_and_the_others_are_answered",
     "P11-1": _JOBS + "test_p11_1_a_lock_is_waited_for_and_no_answer_is_lost",
     "P11-3": _JOBS + "test_p11_3_a_full_disk_loses_nothing_that_was_stored",
