@@ -194,7 +194,7 @@ def same_version(versions: Mapping[str, str]) -> None:
 def check_address(address: str) -> str:
     """`address` as Ray takes it. Raises UsageError, which shows how one is written."""
     host, _, port = address.removeprefix(_CLIENT).rpartition(":")
-    if address == AUTO or (host and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
+    if address == AUTO or (host and "/" not in host and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
         return address
     raise UsageError(
         f"{address!r} is not the address of a Ray cluster", hint=f"HOST:PORT, {_CLIENT}HOST:PORT, or {AUTO}"

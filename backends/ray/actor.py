@@ -99,7 +99,8 @@ class Actor:
         return not self._working and not self._buffer and not self._done
 
     def _wanted(self) -> int:
-        return self._supply.wanted(len(self._buffer), starving=self._starving)
+        # One that has not woken yet starves no more once something lies there.
+        return self._supply.wanted(len(self._buffer), starving=self._starving and not self._buffer)
 
     def _has_news(self) -> bool:
         if self._done or self._error is not None or self._idle:

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from twlocal.cli.common import json_option, note, out
 from twlocal.cli.dataset_options import dataset_options, load_dataset
 from twlocal.cli.exam_fetch import fetch
 from twlocal.cli.exam_options import build_db, opened_ledger, text_of
+from twlocal.cli.exam_review import review
 from twlocal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,12 +36,14 @@ def exam() -> None:
     twlocal exam subjects             see what the titles lead to
     twlocal exam build bench/         filter, fold, publish
     twlocal exam audit                compare the keys of re-printed questions
+    twlocal exam review --by ME       look at items beside their pages, accept or withdraw
 
     Each stage goes on where it stopped.
     """
 
 
 exam.add_command(fetch)
+exam.add_command(review)
 
 
 @exam.command()
@@ -52,6 +55,7 @@ exam.add_command(fetch)
     "else files named ID__Q.pdf, ID__A.pdf, ID__M.pdf]",
 )
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Papers read at once.  [default: one a core]")
+@click.option("--ray-address", metavar="ADDRESS", help="Read on this Ray cluster: HOST:PORT, or auto.  (extra: ray)")
 @click.option("--seconds", type=click.FloatRange(1), default=30.0, show_default=True, help="Time limit for a document.")
 @click.option(
     "--megabytes", type=click.IntRange(256), default=2048, show_default=True, help="Memory limit of a reader."
@@ -62,6 +66,7 @@ def parse(
     folder: Path,
     manifest: Path | None,
     jobs: int | None,
+    ray_address: str | None,
     seconds: float,
     megabytes: int,
     database: Path,
@@ -78,9 +83,16 @@ def parse(
 
     pdfium()  # says which extra is missing before anything is written
     listed = discover(folder, manifest)
-    with opened_ledger(database, create=True) as ledger, _watcher() as watch:
-        limits = Limits(seconds, megabytes)
-        parsing.parse(ledger, listed, jobs=jobs or _cores(), limits=limits, watch=watch)
+    limits = Limits(seconds, megabytes)
+    with ExitStack() as stack:
+        read: dict[str, Any] = {"jobs": jobs or _cores()}
+        if ray_address is not None:
+            from twlocal.exam.spread import Spread
+
+            spread = stack.enter_context(Spread(ray_address))
+            read = {"jobs": jobs or spread.jobs, "run": spread.run_all}
+        ledger = stack.enter_context(opened_ledger(database, create=True))
+        parsing.parse(ledger, listed, limits=limits, watch=stack.enter_context(_watcher()), **read)
         told = _parsed(ledger)
     out(json.dumps(told, ensure_ascii=False, indent=1) if as_json else _parsed_lines(told))
 
@@ -263,6 +275,8 @@ def audit(against: tuple[str, ...], table: Path | None, database: Path, as_json:
 @build_db
 def withdraw(row: str, reason: str, who: str, keep: bool, database: Path) -> None:
     """Withdraw a published row by its id or content hash; the next build lists it in withdrawn.jsonl."""
+    from twlocal.exam.review.decided import Decided
+
     with opened_ledger(database, create=False) as ledger:
         fates = ledger.fates()
         found = {
@@ -274,7 +288,8 @@ def withdraw(row: str, reason: str, who: str, keep: bool, database: Path) -> Non
         if len(found) != 1:
             raise UsageError(f"{row} names {len(found)} published rows", hint="the id or the content hash of a row")
         action = "keep" if keep else "withdraw"
-        ledger.decide(found.pop(), action, reason.strip(), who.strip(), datetime.now(UTC).isoformat(timespec="seconds"))
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        Decided(ledger).decide(found.pop(), action, reason.strip(), who.strip(), at)
     note("noted; twlocal exam build OUT applies it")
 
 

@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from . import version
 from .key import Key, parse_key
@@ -40,6 +40,14 @@ class Step:
     total: int
 
 
+class RunAll(Protocol):
+    """Reads many files in some order and place; `limits.run_all` does it here."""
+
+    def __call__(
+        self, paths: Iterable[Path], parse: Callable[[Path], Any], *, jobs: int, limits: Limits | None
+    ) -> Iterator[Outcome[Any]]: ...
+
+
 def parse(
     ledger: Ledger,
     listed: Sequence[Listed],
@@ -49,17 +57,18 @@ def parse(
     watch: Callable[[Step], None] = lambda step: None,
     questions: Callable[[Path], Paper] = parse_paper,
     keys: Callable[[Path], Key] = parse_key,
+    run: RunAll = run_all,
 ) -> None:
     """Registers, reads and pairs; returns when nothing is left. Raises StoreError and its children.
 
-    `questions` and `keys` read one file each in a process of its own; they must be importable.
+    `questions` and `keys` read one file each in a process of its own; they must be importable. `run` does that.
     """
     for done, part in _chunks(listed, _CHUNK):
         ledger.register([(paper, [look(document) for document in paper.documents]) for paper in part])
         watch(Step("files", done, len(listed)))
     parser = version.parser()
-    _read(ledger, "Q", questions, "questions", parser, jobs, limits, watch)
-    _read(ledger, "AM", keys, "keys", parser, jobs, limits, watch)
+    _read(ledger, "Q", questions, "questions", parser, jobs, limits, watch, run)
+    _read(ledger, "AM", keys, "keys", parser, jobs, limits, watch, run)
     left = ledger.unpaired(parser)
     for done, (row, mark) in enumerate(left, 1):
         _pair(ledger, row, mark)
@@ -88,13 +97,14 @@ def _read(
     jobs: int,
     limits: Limits | None,
     watch: Callable[[Step], None],
+    run: RunAll,
 ) -> None:
     ids: defaultdict[Path, list[int]] = defaultdict(list)
     for document in ledger.waiting(kinds, parser):
         ids[document.path].append(document.id)  # one file may be listed as a key and as a correction
     batch: list[tuple[int, Paper | Key | Rejection]] = []
     since = monotonic()
-    outcomes = run_all(ids, read, jobs=min(jobs, max(1, len(ids))), limits=limits)
+    outcomes = run(ids, read, jobs=min(jobs, max(1, len(ids))), limits=limits)
     # Closed whatever happens, so that no worker outlives an interrupted build.
     with closing(cast(Generator[Outcome[Paper | Key], None, None], outcomes)):
         for done, outcome in enumerate(outcomes if ids else (), 1):
