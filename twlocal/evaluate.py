@@ -104,7 +104,6 @@ def _prepare(wish: plan.Wish, runs: Runs, around: Surroundings, pinned: frozense
     drawn = draw(questions, wish)
     # What is wrong with the questions is told before the weights are fetched.
     model = placed.fetch()
-    model = replace(model, settings=placing.with_room(model.settings, placed.route, rules, drawn))
     fingerprint = models.fingerprint(
         model.weights, known=runs.known_hash, remember=runs.remember_hash, progress=around.hashing
     )

@@ -7,7 +7,7 @@ are fetched: whether an engine knows the architecture, memory, the gate, room on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from twlocal.engines import EngineFacts
     from twlocal.hardware import Hardware
     from twlocal.hub_models import Repository
-    from twlocal.item import Item
     from twlocal.models import Model
-    from twlocal.protocol import Protocol
     from twlocal.registry import KnownModel, Registry
     from twlocal.route import Route
     from twlocal.verdict import Wishes
@@ -33,11 +31,9 @@ Look = Callable[["Registry"], tuple["Hardware", Sequence["EngineFacts"]]]
 Decided = Callable[["Route", "Hardware"], None]
 # What is left free on the disk beside the weights.
 DISK_RESERVE = 1 << 30
-# The embedded engines measure their context by themselves, from the prompts; the route's is a plan's.
+# Engines measure by themselves how much context their prompts need, up to the model's; the route's is a plan's. vLLM is
+# told where to start (max_model_len).
 _MEASURED_THERE = ("context",)
-# vLLM's, which must be told before it sees a prompt; and the tokens that a template may write around a message.
-_CONTEXT = "max_model_len"
-_TEMPLATE = 64
 
 
 @dataclass(frozen=True)
@@ -204,8 +200,12 @@ class _Decision:
     """One model, this machine and its engines."""
 
     def __init__(self, asked: Asked, outside: Outside, registry: Registry) -> None:
+        from twlocal import doctor
+
         self._asked, self._outside, self._registry = asked, outside, registry
         self.machine, self._engines = outside.look(registry)
+        # The Hub's own library finds this one by itself.
+        self._stored_token = doctor.hub_token(outside.environ)
 
     def on(self, route: Route, machine: Hardware) -> Route:
         """The model of a decision on another machine, on the engine that was chosen."""
@@ -221,7 +221,7 @@ class _Decision:
         return Wishes(
             engine=engine or asked.backend,
             max_tokens=asked.max_tokens,
-            token=bool(self._outside.token) or hub_models.is_cached(model.id),
+            token=bool(self._outside.token or self._stored_token) or hub_models.is_cached(model.id),
             quantised=quantised or asked.quantised,
             trust_remote_code=trusts(asked.settings),
             gpus=asked.gpus,
@@ -358,29 +358,6 @@ def trusts(settings: Mapping[str, Any]) -> bool:
 def applied(route: Route) -> dict[str, Any]:
     """The settings of a route that a run is given."""
     return {name: value for name, value in route.settings.items() if name not in _MEASURED_THERE}
-
-
-def with_room(
-    settings: Mapping[str, Any], route: Route | None, rules: Protocol, drawn: Iterable[Item]
-) -> Mapping[str, Any]:
-    """The settings with a context in which the longest of these prompts has room, where the engine must be told one.
-
-    A token is at least a byte of the text (and a template adds a few around each message), so that the bytes of the
-    longest prompt bound its tokens from above. The route keeps room for `fit.PROMPT_RESERVE`, which is nearly always
-    more.
-    """
-    from twlocal import fit
-
-    if _CONTEXT not in settings or route is None:
-        return settings
-    longest = max(
-        sum(len(one.content.encode("utf-8")) + _TEMPLATE for one in rules.messages(item, rules.order(item, 0)))
-        for item in drawn
-    )
-    if longest <= fit.PROMPT_RESERVE:
-        return settings
-    length, _ = fit.context(longest, rules.decoding.max_tokens, route.model.context)
-    return {**settings, _CONTEXT: max(length, settings[_CONTEXT])}
 
 
 def refusal(name: str, route: Route, if_installed: str) -> NoEngine:

@@ -47,9 +47,11 @@ class Wish:
     spread: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
+        # What is not asked for is left out, so that a call of an older twlocal is still the same call.
         said = asdict(self)
-        if not self.spread:
-            del said["spread"]
+        for name in ("quantised", "spread"):
+            if not said[name]:
+                del said[name]
         return said
 
     @classmethod

@@ -205,11 +205,25 @@ def test_what_the_person_sets_goes_over_the_route(hub: Any, prepare: Any) -> Non
     assert planned.wish.settings == {"tensor_parallel_size": 2, "dtype": "float16"}
 
 
-def test_the_context_holds_the_longest_prompt(hub: Any, prepare: Any, tmp_path: Path) -> None:
-    long = {"question": "長" * 3000, "A": "一", "B": "二", "C": "三", "D": "四", "answer": "A"}
-    (tmp_path / "questions-4.jsonl").write_text(json.dumps(long, ensure_ascii=False), encoding="utf-8")
-    planned = prepare("T1", machine("h200")).plan
-    assert 9000 + 4096 < planned.settings["max_model_len"] < 9000 + 4096 + 2000
+def test_a_login_of_the_hubs_own_tool_counts_as_a_token(hub: Any, prepare: Any, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("hf_right", encoding="utf-8")
+    hub.gated.add("google/gemma-3-12b-it")
+    stored = replace(machine("h200"), environ={"HOME": "/nowhere", "HF_TOKEN_PATH": str(tmp_path / "token")})
+    with pytest.raises(ModelError, match=r"^google/gemma-3-12b-it is gated"):
+        prepare("gemma-3-12b-it", stored)  # asked at the Hub, which was not told that token here
+    with pytest.raises(ModelError, match="cannot run here"):
+        prepare("gemma-3-12b-it", machine("h200"))
+
+
+def test_the_choice_in_one_line(hub: Any, prepare: Any) -> None:
+    heard: list[Any] = []
+    around = replace(machine("laptop-no-gpu"), decided=lambda route, here: heard.append(route))
+    prepare("google/gemma-3-4b-it", around)
+    [route] = heard
+    said = placing.line(route)
+    assert said.startswith("google/gemma-3-4b-it runs on llama_cpp (cpu): weights of 7.3 GiB are ")
+    assert "\n" not in said
+    assert placing.line(route, "zh-TW").startswith("google/gemma-3-4b-it 用 llama_cpp 跑（cpu）：權重 7.3 GiB")
 
 
 def test_a_run_goes_on_where_it_began_though_a_better_engine_came(hub: Any, prepare: Any) -> None:
