@@ -40,8 +40,8 @@ def visit(chromium: Any) -> Iterator[Callable[..., Any]]:
 
     `visit(path, width=360, height=800, dark=True, storage=False, script="…")`: `storage=False` makes localStorage
     raise, as it may for files; `script` runs before any of the page's; `refused=True` lets the browser say that the
-    page's security policy refused something. The test fails where a page writes an error to the console, raises, or
-    asks for anything that is not a file or on this machine.
+    page's security policy refused something; `until="commit"` comes back before all has arrived. The test fails where a
+    page writes an error to the console, raises, or asks for anything that is not a file or on this machine.
     """
     contexts, faults = [], []
 
@@ -63,6 +63,7 @@ def visit(chromium: Any) -> Iterator[Callable[..., Any]]:
         storage: bool = True,
         script: str = "",
         refused: bool = False,
+        until: str = "load",
     ) -> Any:
         context = chromium.new_context(
             viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", locale="zh-TW"
@@ -80,7 +81,7 @@ def visit(chromium: Any) -> Iterator[Callable[..., Any]]:
         page = context.new_page()
         page.on("console", partial(listen, refused))
         page.on("pageerror", lambda error: faults.append(f"raised: {error}"))
-        page.goto(target.as_uri() if isinstance(target, Path) else target)
+        page.goto(target.as_uri() if isinstance(target, Path) else target, wait_until=until)
         return page
 
     yield open_page

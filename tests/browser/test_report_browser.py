@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -218,6 +220,40 @@ def test_english_everywhere(opened):
 def test_an_item_has_an_address(opened, visit, report_file):
     page = visit(report_file.as_uri() + "#item-7")
     page.wait_for_selector("#item h3:text('#7')")
+
+
+def test_the_list_is_there_before_the_responses_are(visit, report_file):
+    content = report_file.read_bytes()
+    half = content.index(b'id="block-r0"') + 40  # in the midst of a block
+    arrive = threading.Event()
+
+    class Slow(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content[:half])
+            self.wfile.flush()
+            arrive.wait(30)
+            self.wfile.write(content[half:])
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Slow)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        page = visit(f"http://127.0.0.1:{server.server_port}/", until="commit")
+        page.wait_for_selector("html[data-ready]")
+        assert count(page) == "60 題，共 60 題"
+        assert page.locator("#item h3").count() == 0
+        arrive.set()
+        page.wait_for_selector("#item mark")
+    finally:
+        arrive.set()
+        server.shutdown()
+        server.server_close()
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -1,8 +1,9 @@
 """The items of a run as compressed blocks inside a page, which unpacks only what is looked at.
 
 Three kinds, each of the same rows: `i` (what the list shows and filters by), `q` (what was asked), `r` (what came
-back). A block is JSON, gzip, base64: nothing in it can end the script element that it stands in. Built row by row, so
-that a run of any length takes the memory of one block.
+back). The first stands before the page's script and the others behind it, so that the list is there before they are. A
+block is JSON, gzip, base64: nothing in it can end the script element that it stands in. Built row by row, so that a
+run of any length takes the memory of one block.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ def blocks(
     *,
     private: bool = False,
     without: AbstractSet[str] = frozenset(),
-) -> Iterator[Markup]:
-    """Script elements that hold every answered row, filling `gathered` on the way.
+) -> Iterator[tuple[str, Markup]]:
+    """Script elements that hold every answered row, each with its kind, filling `gathered` on the way.
 
     score: of the run, for its reader and for its subjects, which rows name by their place in it. private: no
     questions, no responses. without: content hashes of rows that are left out.
@@ -90,13 +91,15 @@ def blocks(
         yield from _packed(index, asked, answered, gathered)
 
 
-def _packed(index: list[Any], asked: list[str | None], answered: list[Any], gathered: Gathered) -> Iterator[Markup]:
+def _packed(
+    index: list[Any], asked: list[str | None], answered: list[Any], gathered: Gathered
+) -> Iterator[tuple[str, Markup]]:
     number = gathered.blocks
     gathered.blocks += 1
-    yield pack(f"i{number}", index)
+    yield "i", pack(f"i{number}", index)
     if asked:
-        yield pack(f"q{number}", asked)
-        yield pack(f"r{number}", answered)
+        yield "q", pack(f"q{number}", asked)
+        yield "r", pack(f"r{number}", answered)
 
 
 def pack(name: str, value: Any) -> Markup:

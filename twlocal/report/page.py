@@ -51,11 +51,13 @@ def write(
     """
     device = target.exists() and not target.is_file()  # whose folder is no place to put anything
     place = None if device else target.parent
-    with whole(target) as part, tempfile.TemporaryFile("w+", encoding="utf-8", dir=place) as items:
+    with whole(target) as part, _aside(place) as index, _aside(place) as texts:
         protocol, gathered = protocol_of(run), Gathered()
         with runs.at_once():  # a score and its items, of a run that may be going on
             view = build(runs, run, reader=reader, withdrawn=withdrawn)
-            items.writelines(blocks(runs, run, protocol, view.score, gathered, private=private, without=withdrawn))
+            found = blocks(runs, run, protocol, view.score, gathered, private=private, without=withdrawn)
+            for kind, block in found:
+                (index if kind == "i" else texts).write(block)
             sittings = runs.sittings(run.id)
         page = stream(
             environment("twlocal.report", lang=lang),
@@ -64,7 +66,8 @@ def write(
             styles=[asset("report.css", "twlocal.report")],
             **_values(view, gathered, sittings[-1].engine_info if sittings else {}, private=private, lang=lang),
             opening=[] if private else [asdict(one) for one in protocol.messages(_NOTHING, LABELS)[:-1]],
-            items=_again(items),
+            index=_again(index),
+            texts=_again(texts),
             sentences=pack("sentences", [list(said) for said in gathered.sentences]),
         )
         with part.open("w", encoding="utf-8", newline="") as file:
@@ -72,9 +75,14 @@ def write(
     return gathered.rows
 
 
-def _again(items: IO[str]) -> Iterator[Markup]:
-    items.seek(0)
-    for line in items:
+def _aside(folder: Path | None) -> IO[str]:
+    # Charts and counts come first in the page, and are known last.
+    return tempfile.TemporaryFile("w+", encoding="utf-8", dir=folder)
+
+
+def _again(written: IO[str]) -> Iterator[Markup]:
+    written.seek(0)
+    for line in written:
         yield Markup(line)
 
 

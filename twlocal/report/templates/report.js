@@ -21,8 +21,18 @@
     for (let at = 0; at < raw.length; at += 1) found[at] = raw.charCodeAt(at);
     return found;
   };
+  // Prompts and responses stand behind this script, and are still arriving when it runs: an element is whole once
+  // something follows it.
+  const arrived = async (name) => {
+    for (;;) {
+      const loading = document.readyState === "loading";
+      const element = $(`block-${name}`);
+      if (element && (!loading || element.nextSibling)) return element;
+      await new Promise((go) => setTimeout(go, 20));
+    }
+  };
   const unpacked = async (name) => {
-    const packed = new Blob([bytes($(`block-${name}`).textContent)]);
+    const packed = new Blob([bytes((await arrived(name)).textContent)]);
     return JSON.parse(await new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).text());
   };
   const recent = new Map();
