@@ -50,9 +50,9 @@ def load(model: str, decoding: Decoding, given: Mapping[str, Any]) -> Backend:
             f"the setting context is {settings.context}, but the model was trained for {found.context} tokens",
             hint=f"at most {found.context}; leave it out and it is as large as the run needs",
         )
-    length = context.first(
-        decoding.max_tokens, told=settings.max_model_len, limit=limit, switch=context.switch(found.text)
-    )
+    # A context that the user has set is made at once, as large as it may get.
+    told = settings.max_model_len if settings.context is None else settings.context
+    length = context.first(decoding.max_tokens, told=told, limit=limit, switch=context.switch(found.text))
     known = checkpoint.read(Path(model), registry.load(os.environ))
     machine = hardware.from_recording(hardware.probe(Path(model), os.environ))
     laid = layout.decide(known, machine, here, settings, budget=decoding.max_tokens, context=length)

@@ -252,6 +252,7 @@ def test_the_engine_starts_for_the_budget_and_room_for_a_prompt(load: Any, fake:
     assert load(settings={"max_model_len": 2960}).describe().settings["context"] == 2960, "what the route measured"
     assert load(max_position_embeddings=3000).describe().settings["context"] == 3000
     assert load(settings={"context": 1000}).describe().settings["context"] == 1000
+    assert load(settings={"context": 20000}).describe().settings["context"] == 20000, "the user's is made at once"
 
 
 def test_a_longer_prompt_grows_the_context_after_what_runs_has_finished(load: Any, fake: Any) -> None:
