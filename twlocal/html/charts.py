@@ -53,6 +53,17 @@ _CONFIG: Mapping[str, Any] = {
 }
 
 
+def library() -> Any:
+    """What draws. Raises UsageError where the extra `html` is not installed: ask before any long work."""
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise UsageError(
+            "charts are drawn by vl-convert-python, which is not installed", hint="pip install 'twlocal[html]'"
+        ) from error
+    return vl_convert
+
+
 def word(text: Text) -> str:
     """A word of ours (a title of an axis, an entry of a legend) for a specification; the SVG shows one language."""
     return f"{_OPEN}{_bare(text.zh)}{_BETWEEN}{_bare(text.en)}{_CLOSE}"
@@ -69,14 +80,8 @@ def svg(spec: Mapping[str, Any], *, name: str, title: Text, description: Text, l
     unique in its page. title, description: for screen readers; the description says what the picture shows.
     Raises UsageError where the extra `html` is not installed, ValueError for a specification that does not hold.
     """
-    try:
-        import vl_convert
-    except ImportError as error:
-        raise UsageError(
-            "charts are drawn by vl-convert-python, which is not installed", hint="pip install 'twlocal[html]'"
-        ) from error
     whole = {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", **spec, "config": _CONFIG}
-    drawn = vl_convert.vegalite_to_svg(whole, allowed_base_urls=[])
+    drawn = library().vegalite_to_svg(whole, allowed_base_urls=[])
     root = _ROOT.match(drawn)
     if root is None:
         raise ValueError(f"the chart {name} came out as {drawn[:60]!r}")

@@ -49,6 +49,7 @@ def write(
     private: leave questions and responses out. withdrawn: content hashes of rows to leave out. lang: the language it
     opens in. Raises UsageError where the place cannot be written to or the extra `html` is missing.
     """
+    charts.library()
     device = target.exists() and not target.is_file()  # whose folder is no place to put anything
     place = None if device else target.parent
     with whole(target) as part, _aside(place) as index, _aside(place) as texts:

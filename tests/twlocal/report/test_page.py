@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 import sqlite3
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -216,6 +217,17 @@ def test_a_place_that_cannot_be_written_to_is_named(stored_run: Callable[..., An
     runs, run = stored_run(*mixed())
     with pytest.raises(UsageError, match="missing"):
         page.write(runs, run, tmp_path / "missing" / "r.html")
+
+
+def test_without_the_extra_nothing_is_read_or_written(
+    stored_run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, run = stored_run(*mixed())
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    monkeypatch.setattr(page, "build", lambda *_, **__: pytest.fail("read the run first"))
+    with pytest.raises(UsageError, match=r"twlocal\[html\]"):
+        page.write(runs, run, tmp_path / "r.html")
+    assert not (tmp_path / "r.html").exists()
 
 
 def test_bins_have_one_round_width_and_lose_nothing() -> None:
