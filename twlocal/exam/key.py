@@ -129,12 +129,24 @@ def _subject(lines: Sequence[Line]) -> str:
 
 @dataclass(frozen=True)
 class GridBand:
-    """One row of numbers and the row of answers under it. `pitch` is the smallest distance of two number centres."""
+    """One row of numbers and the row of answers under it. `pitch` is the smallest distance of two number centres.
+
+    `middle` is the height of the answers' row, in points from the top of the page; `drop` is how far it is below the
+    numbers' row.
+    """
 
     numbers: tuple[tuple[int, float], ...]
     answers: tuple[Cell, ...]
     pitch: float
     strange: tuple[str, ...] = ()
+    middle: float = 0.0
+    drop: float = 0.0
+
+    def owners(self, cell: Cell) -> list[int]:
+        """The numbers that an answer may belong to: exactly one where the grid is sound."""
+        # A single number has no pitch: its answer must stand right under it.
+        reach = 0.4 * self.pitch if self.pitch else 10.0
+        return [number for number, x in self.numbers if abs(x - cell.x) <= reach]
 
 
 def bands(page: Page) -> list[GridBand]:
@@ -158,7 +170,7 @@ def bands(page: Page) -> list[GridBand]:
         xs = sorted(x for _, x in numbers)
         gaps = [b - a for a, b in pairwise(xs)]
         pitch = min(gaps) if gaps else 0.0
-        found.append(GridBand(tuple(numbers), tuple(lower), pitch, tuple(strange)))
+        found.append(GridBand(tuple(numbers), tuple(lower), pitch, tuple(strange), answer.middle, drop))
     return found
 
 
@@ -223,13 +235,11 @@ def _take(band: GridBand, cells: dict[int, str]) -> list[Rejection]:
         return found
     if band.strange:
         found.append(Rejection("strange_cell", f"{band.strange[0]!r} stands among the numbers"))
-    # A single number has no pitch: its answer must stand right under it.
-    reach = 0.4 * band.pitch if band.pitch else 10.0
     for cell in band.answers:
         if not _ANSWER_CELL.match(cell.text):
             found.append(Rejection("strange_cell", f"{cell.text!r} stands among the answers"))
             continue
-        near = [number for number, x in band.numbers if abs(x - cell.x) <= reach]
+        near = band.owners(cell)
         if len(near) != 1:
             found.append(Rejection("stray_cell", f"an answer {cell.text} at x={cell.x:.0f} has no number of its own"))
         elif near[0] in cells:

@@ -113,11 +113,13 @@ class Ledger:
             ledger._db.close()
 
     @contextmanager
-    def _writing(self) -> Iterator[Any]:
+    def writing(self) -> Iterator[Any]:
+        """The connection, inside one transaction."""
         with translated(self._path), self._db.atomic():
             yield self._db.conn
 
-    def _all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def query(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a SELECT."""
         with translated(self._path):
             return list(self._db.conn.execute(sql, values))
 
@@ -125,14 +127,14 @@ class Ledger:
 
     def downloads(self) -> dict[str, str]:
         """Address → sha256 of every document that was fetched."""
-        found = self._all("SELECT url, sha256 FROM exam_downloads WHERE state='done'")
+        found = self.query("SELECT url, sha256 FROM exam_downloads WHERE state='done'")
         return {url: digest for url, digest in found}  # noqa: C416 - dict() takes no tuples of any length
 
     def store_download(
         self, url: str, path: str, state: str, reason: str, attempts: int, sha256: str, size: int
     ) -> None:
         """Notes what became of one document; `attempts` are added to earlier ones."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             connection.execute(
                 "INSERT INTO exam_downloads VALUES (?,?,?,?,?,?,?) ON CONFLICT(url) DO UPDATE SET path=excluded.path, "
                 "state=excluded.state, reason=excluded.reason, attempts=attempts+excluded.attempts, "
@@ -144,7 +146,7 @@ class Ledger:
 
     def register(self, papers: Iterable[tuple[Listed, Sequence[Found]]]) -> None:
         """Adds papers and their documents, or brings what the database knows of them up to date."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             for listed, found in papers:
                 ids: dict[str, int] = {}
                 for one in found:
@@ -175,7 +177,7 @@ class Ledger:
     def waiting(self, kinds: str, parser: str) -> list[Waiting]:
         """The documents of these kinds that this parser has not read, and those worth another attempt."""
         marks, again = ",".join("?" * len(kinds)), sorted(AGAIN)
-        found = self._all(
+        found = self.query(
             f"SELECT id, path FROM exam_documents WHERE kind IN ({marks}) AND (state='waiting' OR parser<>? OR "
             f"(state='rejected' AND attempts<{ATTEMPTS} "
             f"AND json_extract(reasons,'$[0][0]') IN ({','.join('?' * len(again))}))) ORDER BY path, id",
@@ -185,7 +187,7 @@ class Ledger:
 
     def store(self, parsed: Iterable[tuple[int, Paper | Key | Rejection]], parser: str) -> None:
         """Stores what was read from documents, or why nothing was."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             for document, value in parsed:
                 connection.execute("DELETE FROM exam_items WHERE document_id=?", [document])
                 connection.execute("DELETE FROM exam_keys WHERE document_id=?", [document])
@@ -212,23 +214,23 @@ class Ledger:
 
     def paper(self, document: int) -> Paper:
         """What was read from a question paper; one that is refused without having been read has no items."""
-        items = self._all("SELECT * FROM exam_items WHERE document_id=? ORDER BY number", [document])
+        items = self.query("SELECT * FROM exam_items WHERE document_id=? ORDER BY number", [document])
         return rows.paper(*self._head(document), items)
 
     def key(self, document: int) -> Key:
         """What was read from an answer key or a correction."""
-        cells = self._all("SELECT * FROM exam_keys WHERE document_id=? ORDER BY number", [document])
+        cells = self.query("SELECT * FROM exam_keys WHERE document_id=? ORDER BY number", [document])
         return rows.key(*self._head(document), cells)
 
     def _head(self, document: int) -> tuple[str, str]:
-        ((head, why),) = self._all("SELECT read, reasons FROM exam_documents WHERE id=?", [document])
+        ((head, why),) = self.query("SELECT read, reasons FROM exam_documents WHERE id=?", [document])
         return head, why
 
     # -- papers -------------------------------------------------------------------------------------------------
 
     def papers(self) -> list[PaperRow]:
         """All papers, by name, as they were paired."""
-        found = self._all(
+        found = self.query(
             "SELECT p.*, q.sha256, a.sha256, m.sha256 FROM exam_papers p "
             "LEFT JOIN exam_documents q ON q.id=p.question_id LEFT JOIN exam_documents a ON a.id=p.answer_id "
             "LEFT JOIN exam_documents m ON m.id=p.correction_id ORDER BY p.name"
@@ -258,7 +260,7 @@ class Ledger:
         self, name: str, mark: str, pairing: Pairing, *, year: int | None, title: str, subject_title: str
     ) -> None:
         """Stores a paper's official answers, or why it has none."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             connection.execute("DELETE FROM exam_answers WHERE paper=?", [name])
             answers = [
                 (
@@ -290,12 +292,12 @@ class Ledger:
 
     def unread(self, parser: str) -> int:
         """How many documents and papers `exam parse` has not come to, or read with another parser."""
-        ((left,),) = self._all("SELECT COUNT(*) FROM exam_documents WHERE state='waiting' OR parser<>?", [parser])
+        ((left,),) = self.query("SELECT COUNT(*) FROM exam_documents WHERE state='waiting' OR parser<>?", [parser])
         return int(left) + len(self.unpaired(parser))
 
     def item_count(self) -> int:
         """How many items paired papers have."""
-        ((count,),) = self._all(
+        ((count,),) = self.query(
             "SELECT COUNT(*) FROM exam_answers a JOIN exam_papers p ON p.name=a.paper WHERE p.state='paired'"
         )
         return int(count)
@@ -316,7 +318,7 @@ class Ledger:
 
     def store_fates(self, fates: Iterable[Fate]) -> None:
         """Replaces the fates of the last build, all at once."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             connection.execute("DELETE FROM exam_fates")
             connection.executemany(
                 "INSERT INTO exam_fates VALUES (?,?,?,?,?,?,?)",
@@ -336,26 +338,20 @@ class Ledger:
 
     def fates(self) -> dict[tuple[str, int], tuple[str, str, str]]:
         """(paper, number) → (subject, fate, content hash) in the last build; empty before the first."""
-        found = self._all("SELECT paper, number, subject, fate, content_hash FROM exam_fates")
+        found = self.query("SELECT paper, number, subject, fate, content_hash FROM exam_fates")
         return {(paper, number): (subject, fate, hashed) for paper, number, subject, fate, hashed in found}
 
-    def decide(self, content_hash: str, action: str, reason: str, by: str, at: str) -> None:
-        """Adds a person's decision, `withdraw` or `keep`, about the row with this content hash."""
-        with self._writing() as connection:
-            connection.execute(
-                "INSERT INTO exam_decisions (content_hash, action, reason, decided_by, decided_at) VALUES (?,?,?,?,?)",
-                [content_hash, action, storable(reason), storable(by), at],
-            )
-
     def decisions(self) -> dict[str, Decision]:
-        """The latest decision by content hash."""
-        found = self._all("SELECT content_hash, action, reason, decided_by FROM exam_decisions ORDER BY id")
+        """The decision that holds by content hash: the latest one that was not taken back."""
+        found = self.query(
+            "SELECT content_hash, action, reason, decided_by FROM exam_decisions WHERE undone_at IS NULL ORDER BY id"
+        )
         return {hashed: Decision(action, reason, by) for hashed, action, reason, by in found}
 
     def document_states(self) -> Counter[tuple[str, str]]:
         """How many documents there are of each kind and state."""
         return Counter(
-            {(k, s): n for k, s, n in self._all("SELECT kind, state, COUNT(*) FROM exam_documents GROUP BY 1, 2")}
+            {(k, s): n for k, s, n in self.query("SELECT kind, state, COUNT(*) FROM exam_documents GROUP BY 1, 2")}
         )
 
 

@@ -56,7 +56,7 @@ def run_all(
     jobs = max(1, jobs)
     for _ in range(jobs):
         waiting.put(None)
-    workers = [_Worker(parse, limits) for _ in range(jobs)]
+    workers = [Worker(parse, limits) for _ in range(jobs)]
     threads = [threading.Thread(target=_drive, args=(worker, waiting, done), daemon=True) for worker in workers]
     for thread in threads:
         thread.start()
@@ -80,20 +80,20 @@ def run_all(
             thread.join()
 
 
-def _drive(worker: _Worker, waiting: queue.SimpleQueue[Any], done: queue.SimpleQueue[Any]) -> None:
+def _drive(worker: Worker, waiting: queue.SimpleQueue[Any], done: queue.SimpleQueue[Any]) -> None:
     while (path := waiting.get()) is not None:
-        done.put(worker.run(path))
+        done.put(Outcome(path, *worker.run(path)))
     worker.stop()
     done.put(None)
 
 
-class _Worker:
-    """One child process that parses papers one by one; started when first needed, and again after each death.
+class Worker:
+    """One child process that does jobs (papers to parse) one by one; started when first needed, and after each death.
 
     All of it belongs to one thread, but for `end`, which may be called from any.
     """
 
-    def __init__(self, parse: Callable[[Path], Any], limits: Limits) -> None:
+    def __init__(self, parse: Callable[[Any], Any], limits: Limits) -> None:
         self._parse = parse
         self._limits = limits
         self._process: Any = None
@@ -101,26 +101,27 @@ class _Worker:
         self._ended = False
         self._lock = threading.Lock()
 
-    def run(self, path: Path) -> Outcome[Any]:
+    def run(self, job: Any) -> tuple[Any, Rejection | None]:
+        """What came of a job: its value, or None and the reason why there is none."""
         pipe = self._start()
         if pipe is None:
-            return Outcome(path, rejection=Rejection("crashed", "the run was stopped"))
+            return None, Rejection("crashed", "the run was stopped")
         try:
-            pipe.send(path)
+            pipe.send(job)
             if not pipe.poll(self._limits.seconds):
                 self.stop()
-                return Outcome(path, rejection=Rejection("timeout", f"no result after {self._limits.seconds:g} s"))
+                return None, Rejection("timeout", f"no result after {self._limits.seconds:g} s")
             kind, value = pipe.recv()
         except (EOFError, OSError):
             self._process.join()
             code = self._process.exitcode
             self.stop()
-            return Outcome(path, rejection=Rejection("crashed", f"the parsing process ended with code {code}"))
+            return None, Rejection("crashed", f"the parsing process ended with code {code}")
         if kind == "value":
-            return Outcome(path, value=value)
+            return value, None
         if kind == "memory":
             self.stop()  # what is left of its memory is not to be trusted
-        return Outcome(path, rejection=Rejection(kind, value))
+        return None, Rejection(kind, value)
 
     def _start(self) -> Connection | None:
         with self._lock:
@@ -155,15 +156,15 @@ class _Worker:
             self._process = self._pipe = None
 
 
-def _serve(pipe: Connection, parse: Callable[[Path], Any], megabytes: int) -> None:
+def _serve(pipe: Connection, parse: Callable[[Any], Any], megabytes: int) -> None:
     _limit_memory(megabytes)
     while True:
         try:
-            path = pipe.recv()
+            job = pipe.recv()
         except (EOFError, OSError):
             return
         try:
-            answer = ("value", parse(path))
+            answer = ("value", parse(job))
         except MemoryError:
             answer = ("memory", f"more than {megabytes} MB")
         except Exception as error:  # whatever a file provokes belongs to that file

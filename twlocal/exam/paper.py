@@ -49,8 +49,12 @@ class _Reading:
     signs: dict[int, int]  # line → how many images stand in it for a character
 
 
-def parse_pages(pages: Sequence[Page]) -> Paper:
-    """Parses the pages of a question paper."""
+# What an item was made from: the lines of its part of the paper, its number, its stem and options, its option marks.
+Trace = Callable[[Sequence[Line], Number, Draft, Sequence[Mark]], None]
+
+
+def parse_pages(pages: Sequence[Page], trace: Trace | None = None) -> Paper:
+    """Parses the pages of a question paper. `trace` is told of every item as it is made."""
     found = [page_lines(page) for page in pages]
     body = layout.body(pages, found)
     bare = _without_text(pages, found)
@@ -104,7 +108,7 @@ def parse_pages(pages: Sequence[Page]) -> Paper:
     reading = _Reading(
         lines, marks, chain, {page.number: page for page in pages}, _margin(lines), _body_size(lines), signs
     )
-    items, shared = _items(reading)
+    items, shared = _items(reading, trace)
     flags += [] if stated is not None else ["no_stated_count"]
     flags += ["image_numbers"] if chain.images else []
     flags += ["image_markers"] if painted else []
@@ -181,7 +185,7 @@ def _body_size(lines: Sequence[Line]) -> float:
     return sizes[len(sizes) // 2] if sizes else 0.0
 
 
-def _items(reading: _Reading) -> tuple[list[PaperItem], list[Group]]:
+def _items(reading: _Reading, trace: Trace | None) -> tuple[list[PaperItem], list[Group]]:
     chain, lines, marks = reading.chain.numbers, reading.lines, reading.marks
     leads = {k: span for k, line in enumerate(lines) if (span := groups.lead(line.text))}
     shared: list[Group] = []
@@ -202,6 +206,8 @@ def _items(reading: _Reading) -> tuple[list[PaperItem], list[Group]]:
         draft = options.assemble(
             lines, (here.line, here.stop), last, own, reading.margin, _stops(lines, leads, here.number)
         )
+        if trace:
+            trace(lines, here, draft, own)
         found = _group(reading, leads, draft.loose, here.number + 1, after) if draft.loose else []
         shared += found
         headed = next((m for m in draft.loose if _MULTIPLE.match(lines[m].text)), None)
