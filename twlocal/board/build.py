@@ -91,7 +91,7 @@ def build(folder: Path, wish: Wish, registry: Registry) -> Built:
         settings=_public(said),
         reader=reader,
         models=placed.models,
-        items={cell.items: found.items[cell.items] for cell in placed.cells},
+        items={name: found.items[name] for name in sorted({cell.items for cell in placed.cells})},
         cells=placed.cells,
         protocols={
             sha256: one

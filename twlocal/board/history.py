@@ -218,6 +218,8 @@ def extended(entries: Sequence[Entry], now: State, *, reason: str, day: str, dat
 
 
 _SHOWN = 10
+# What a person wants to read first of a number that would change.
+_FIRST = ("reader", "protocol", "n", "accuracy", "lenient_correct", "parsed")
 
 
 def _refusal(found: Sequence[Change]) -> list[str]:
@@ -227,8 +229,13 @@ def _refusal(found: Sequence[Change]) -> list[str]:
         if change.what == "removed":
             lines.append(f"  {name} would disappear")
             continue
-        told = [f"{field}: {old} → {change.now.get(field)}" for field, old in list(change.before.items())[:4]]
+        names = sorted(change.before, key=lambda one: (_FIRST.index(one) if one in _FIRST else len(_FIRST), one))
+        told = [f"{one} {_said(change.before[one])} → {_said(change.now.get(one))}" for one in names[:3]]
         lines.append(f"  {name}: {', '.join(told)}")
     if len(found) > _SHOWN:
         lines.append(f"  … and {len(found) - _SHOWN:,} more")
     return lines
+
+
+def _said(value: Any) -> str:
+    return f"{100 * value:.2f}%" if isinstance(value, float) else str(value)
