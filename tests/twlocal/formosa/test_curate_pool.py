@@ -24,7 +24,7 @@ def source(outcomes: dict[Key, Outcome], *, complete: bool | None = None) -> Any
 
 def test_an_item_asked_several_times_passes_by_its_majority() -> None:
     outcomes = {
-        ("a", "", 0): Outcome(2 / 3, 1 / 3),
+        ("a", "", 0): Outcome(0.6, 1 / 3),
         ("b", "", 0): Outcome(0.5, 1.0),
         # The same item in two subjects, and twice in one: four askings of one item.
         ("c", "史", 0): Outcome(1.0, 0.0),

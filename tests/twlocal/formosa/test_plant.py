@@ -101,6 +101,12 @@ def test_what_stands_in_the_window_or_the_options_never_comes_in() -> None:
     same = Good(Item("他題？", ("7", "8", "10", "11"), "B"), "八件。")
     assert ungrounded(good, [good, same]) is None
     assert plant([good], 1) == []
+    # Nor does what another option says, nor the answer of another item of the same window, said in other words.
+    counted = Good(Item("幾個？", ("1個", "2個", "3個", "4個"), "C"), "共三個。")
+    drawn = {key(case.item) for seed in range(30) if (case := ungrounded(counted, [counted], str(seed)))}
+    assert drawn == {f"{digit}個" for digit in (5, 6, 7, 8, 9)}
+    one = Good(Item("誰？", ("甲人", "乙人", "丙人", "丁人"), "A"), "甲人與那位老師同行。")
+    assert ungrounded(one, [one, Good(Item("同行的是誰？", ("教師", "子人", "丑人", "寅人"), "A"), one.window)]) is None
     # An item whose options are no four to begin with is no good item.
     broken = [Good(Item(one.item.question, ("", *one.item.options[1:]), "B"), one.window) for one in goods(3)]
     assert plant(broken, 3) == []
