@@ -63,7 +63,7 @@ def write(
         page = stream(
             environment("twlocal.report", lang=lang),
             "report.html.j2",
-            scripts=[asset("report.js", "twlocal.report")],
+            scripts=[asset(name, "twlocal.report") for name in ("blocks.js", "item.js", "report.js")],
             styles=[asset("report.css", "twlocal.report")],
             **_values(view, gathered, sittings[-1].engine_info if sittings else {}, private=private, lang=lang),
             opening=[] if private else [asdict(one) for one in protocol.messages(_NOTHING, LABELS)[:-1]],

@@ -1,48 +1,14 @@
-// The reader for items. What a model or a question says gets into the page as text nodes only.
+// The reader for items: a list that draws what is seen of it, filters, search.
 (() => {
   "use strict";
   const { folded, say } = window.twlocal;
   const $ = (id) => document.getElementById(id);
-  const data = JSON.parse($("report-data").textContent);
-  // The columns of a row, as twlocal/report/item_blocks.py writes them.
-  const [NO, REPEAT, SUBJECT, ID, HASH, KEY, KEY_SHOWN, ORDER, LETTER, LENIENT, WHY, LENIENT_WHY, BITS, FLAGS, FINISH,
-    PROMPT_TOKENS, TOKENS, REASONING_TOKENS, EXCERPT, BLOCK, AT] = Array(21).keys();
-  const CORRECT = 1, READ = 2, LENIENT_CORRECT = 4, LENIENT_READ = 8, TRUNCATED = 16, LOOP = 32, FLAGGED = 64;
-  const KEPT_BLOCKS = 6; // unpacked ones that are kept for the next item
+  const { block, unpacked } = window.twlocalBlocks;
+  const { data, el, item, name, number, states, subject, verdict } = window.twlocalItem;
+  const { NO, REPEAT, SUBJECT, ID, HASH, BITS, TOKENS, EXCERPT, BLOCK, AT } = window.twlocalBlocks.column;
+  const { CORRECT, READ, LENIENT_READ, TRUNCATED, LOOP, FLAGGED } = window.twlocalBlocks.bit;
   const KEPT_CHARACTERS = 40_000_000; // of folded text that are kept for the next search
   const OVERSCAN = 6; // rows drawn beyond what is seen
-
-  // -- blocks ---------------------------------------------------------------------------------------------------
-
-  const bytes = (text) => {
-    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-    const raw = atob(text);
-    const found = new Uint8Array(raw.length);
-    for (let at = 0; at < raw.length; at += 1) found[at] = raw.charCodeAt(at);
-    return found;
-  };
-  // Prompts and responses stand behind this script, and are still arriving when it runs: an element is whole once
-  // something follows it.
-  const arrived = async (name) => {
-    for (;;) {
-      const loading = document.readyState === "loading";
-      const element = $(`block-${name}`);
-      if (element && (!loading || element.nextSibling)) return element;
-      await new Promise((go) => setTimeout(go, 20));
-    }
-  };
-  const unpacked = async (name) => {
-    const packed = new Blob([bytes((await arrived(name)).textContent)]);
-    return JSON.parse(await new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).text());
-  };
-  const recent = new Map();
-  const block = (name) => {
-    const found = recent.get(name) ?? unpacked(name);
-    recent.delete(name);
-    recent.set(name, found); // the one used last is the last one to go
-    if (recent.size > KEPT_BLOCKS) recent.delete(recent.keys().next().value);
-    return found;
-  };
 
   // -- the list -------------------------------------------------------------------------------------------------
 
@@ -50,7 +16,6 @@
   const space = $("item-space");
   const article = $("item");
   const rows = [];
-  let sentences = [];
   let shown = []; // indices into `rows`, in the order of the list
   let active = -1; // position in `shown`
   let height = 64;
@@ -58,34 +23,11 @@
   let searching = false;
   const drawn = new Map();
 
-  const el = (tag, attributes, ...children) => {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes ?? {})) element.setAttribute(name, value);
-    element.append(...children.filter((child) => child !== null && child !== undefined)); // strings become text
-    return element;
-  };
   const narrow = matchMedia("(max-width: 54rem)"); // list and item one below the other, as in report.css
   const goTo = (element) => {
     element.focus({ preventScroll: true });
     if (narrow.matches) element.scrollIntoView();
   };
-  const number = (value) => (value === null || value === undefined ? "–" : value.toLocaleString("en"));
-  const subject = (row) => data.subjects[row[SUBJECT]] || say("（無）", "(none)");
-
-  const verdict = (row) => {
-    if (row[BITS] & CORRECT) return ["good", "✓ " + say("答對", "right")];
-    if (row[BITS] & READ) return ["bad", "✗ " + say("答錯", "wrong")];
-    return ["warn", say("？ 讀不出", "? unreadable")];
-  };
-  const states = (row) => {
-    const found = [];
-    if (row[BITS] & TRUNCATED) found.push(say("截斷", "cut"));
-    if (row[BITS] & LOOP) found.push(say("重複", "looping"));
-    if (row[BITS] & FLAGGED) found.push(say("註記", "flagged"));
-    return found;
-  };
-  const name = (row) => `#${row[NO]}${row[REPEAT] ? "-" + (row[REPEAT] + 1) : ""}`;
-
   const option = (position) => {
     const row = rows[shown[position]];
     const [kind, said] = verdict(row);
@@ -204,7 +146,8 @@
       ? [null, null]
       : (await Promise.all([block(`q${row[BLOCK]}`), block(`r${row[BLOCK]}`)])).map((found) => found[row[AT]]);
     if (told !== index) return; // another one was chosen meanwhile
-    article.replaceChildren(...item(row, prompt, answer));
+    const moves = [move(say("← 上一題", "← previous"), -1), back(), move(say("下一題 →", "next →"), 1)];
+    article.replaceChildren(...item(row, prompt, answer, moves));
     article.scrollTop = 0;
   };
 
@@ -222,70 +165,6 @@
     button.addEventListener("click", () => goTo(list));
     return button;
   };
-  const fact = (term, ...said) => [el("dt", {}, term), el("dd", {}, ...said)];
-  const folding = (title, ...children) => el("details", {}, el("summary", {}, title), ...children);
-  const reads = (letter, right) =>
-    letter ? letter + (right ? say("（對）", " (right)") : say("（錯）", " (wrong)")) : say("讀不出", "nothing");
-
-  // A text with what a reader read marked; the places are in UTF-16 units, as JavaScript counts.
-  const marked = (text, from, spans) => {
-    const parts = [];
-    let at = from;
-    for (const [start, end] of spans.filter(Boolean).sort(([a], [b]) => a - b)) {
-      if (start < at || end > text.length) continue;
-      parts.push(text.slice(at, start), el("mark", {}, text.slice(start, end)));
-      at = end;
-    }
-    return el("div", { class: "said", dir: "auto" }, ...parts, text.slice(at));
-  };
-
-  function* item(row, prompt, answer) {
-    const [kind, said] = verdict(row);
-    yield el("div", { class: "moves" }, move(say("← 上一題", "← previous"), -1), back(),
-      move(say("下一題 →", "next →"), 1));
-    yield el("h3", {}, [name(row), subject(row), row[ID]].filter(Boolean).join("　"));
-    yield el("p", { class: `verdict ${kind}` }, said);
-    const own = say("，", ": ");
-    yield el("dl", { class: "facts" },
-      ...fact(say("計分讀法", "scored as"), reads(row[LETTER], row[BITS] & CORRECT), own, sentence(row[WHY])),
-      ...fact(say("寬鬆讀法", "lenient"), reads(row[LENIENT], row[BITS] & LENIENT_CORRECT), own,
-        sentence(row[LENIENT_WHY])),
-      ...fact(say("正解", "right answer"), row[KEY_SHOWN], say(`（題庫裡的 ${row[KEY]}；選項依 ${row[ORDER]} 的順序顯示）`,
-        ` (${row[KEY]} in the dataset; options shown in the order ${row[ORDER]})`)),
-      ...fact(say("結束原因", "finish"), row[FINISH], row[BITS] & LOOP ? say("；最後陷入重複", "; ends in a loop") : ""),
-      ...fact(say("token", "tokens"), say(`輸入 ${number(row[PROMPT_TOKENS])}，輸出 ${number(row[TOKENS])}`,
-        `${number(row[PROMPT_TOKENS])} in, ${number(row[TOKENS])} out`),
-        row[REASONING_TOKENS] === null ? "" : say(`，其中推理 ${number(row[REASONING_TOKENS])}`,
-          `, ${number(row[REASONING_TOKENS])} of them reasoning`)),
-      ...(row[FLAGS] ? fact(say("註記", "flags"), row[FLAGS].split(" ").join(say("、", ", "))) : []),
-      ...fact(say("內容雜湊值", "content hash"), el("code", {}, row[HASH])),
-    );
-    if (data.private) return;
-    if (data.opening.length) {
-      yield folding(say("題目之前送出的內容", "What was sent before the question"),
-        ...data.opening.flatMap((one) => [el("h4", {}, one.role), el("div", { class: "said", dir: "auto" }, one.content)]));
-    }
-    yield el("h4", {}, say("題目", "Question"));
-    yield prompt === null
-      ? el("p", {}, say("不公開的測驗，沒有留下題目。", "A private run: the question was not kept."))
-      : el("div", { class: "said", dir: "auto" }, prompt);
-    const [text, reasoning, thought, strict, lenient, only] = answer;
-    const spans = strict ? [strict] : [lenient];
-    if (reasoning) {
-      const inside = folding(say("推理", "Reasoning"), marked(reasoning, 0, only ? spans : []));
-      inside.open = Boolean(only);
-      yield inside;
-    }
-    if (thought > 0 && text.slice(0, thought).trim()) {
-      const inside = folding(say("思考", "Thinking"), el("div", { class: "said", dir: "auto" }, text.slice(0, thought)));
-      inside.open = thought >= text.length; // there is nothing else
-      yield inside;
-    }
-    yield el("h4", {}, say("作答", "Response"));
-    yield text.slice(thought).trim() ? marked(text, thought, only ? [] : spans) : el("p", {}, say("（空白）", "(nothing)"));
-  }
-  const sentence = (at) => sentences[at][document.documentElement.dataset.lang === "en" ? 1 : 0];
-
   // -- filters and search ---------------------------------------------------------------------------------------
 
   const control = (id) => $(`item-${id}`);
@@ -398,7 +277,7 @@
       return;
     }
     measure();
-    sentences = await unpacked("sentences");
+    data.sentences = await unpacked("sentences");
     for (let number = 0; number < data.blocks; number += 1) {
       const found = await unpacked(`i${number}`);
       found.forEach((row, at) => {
