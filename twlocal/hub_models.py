@@ -125,6 +125,20 @@ def absent(repository: Repository, names: Sequence[str]) -> list[str]:
     ]
 
 
+def here_bytes(repository: Repository, names: Sequence[str]) -> int:
+    """Bytes of these files that are in the cache by now, those of half-fetched ones among them."""
+    missing = absent(repository, names)
+    whole = repository.bytes_of([name for name in names if name not in missing]) or 0
+    halves = cache_folder().glob(f"models--{repository.name.replace('/', '--')}/blobs/*.incomplete")
+    return whole + sum(_size(half) for half in halves)
+
+
+def _size(path: Path) -> int:
+    with suppress(OSError):  # it may be moved to its place at any moment
+        return path.stat().st_size
+    return 0
+
+
 def is_cached(name: str) -> bool:
     """Whether something of the repository was fetched before."""
     if "/" not in name or find_spec("huggingface_hub") is None:

@@ -1,4 +1,4 @@
-"""What the MODEL of a command names, and which backend takes it.
+"""What the MODEL of a command names, and which backend takes it where its kind says so (else `placing` decides).
 
 http(s)://host/v1#name      a server: backend `http`
 file.gguf                   a local GGUF file: backend `llama_cpp`

@@ -68,6 +68,19 @@ def test_a_fetch_goes_on_where_another_process_left_it(model_hub: Any, tmp_path:
     assert not list(blobs.glob("*.incomplete"))
 
 
+def test_how_far_a_fetch_is(model_hub: Any, tmp_path: Path) -> None:
+    model_hub.repos["own/name"] = dict(CHECKPOINT)
+    held = hub_models.look("own/name", None, None)
+    begun = hub_models.here_bytes(held, held.checkpoint)
+    assert begun == len(CONFIG)
+    blobs = tmp_path / "hf" / "hub" / "models--own--name" / "blobs"
+    (blobs / "abc.twlocal.incomplete").write_bytes(b"x" * 500)
+    assert hub_models.here_bytes(held, held.checkpoint) == begun + 500
+    (blobs / "abc.twlocal.incomplete").unlink()
+    hub_models.fetch(held, held.checkpoint, None)
+    assert hub_models.here_bytes(held, held.checkpoint) == held.bytes_of(held.checkpoint)
+
+
 def test_two_halves_that_do_not_fit_are_told_and_thrown_away(model_hub: Any, tmp_path: Path) -> None:
     model_hub.repos["own/name"] = dict(CHECKPOINT)
     held = hub_models.look("own/name", None, None)

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from twlocal import backend as backends
-from twlocal import engines, evaluate, hardware, hub_models, models, placing, registry
+from twlocal import engines, evaluate, hardware, hub_models, placing, registry
 from twlocal.engines import EngineFacts
 from twlocal.errors import EngineMissing, ModelError, UsageError
 from twlocal.plan import Wish
+from twlocal.route import Wishes, decide
 from twlocal.runs import Runs
 from twlocal.store import open_store
 
@@ -294,8 +295,13 @@ def test_without_the_hubs_library(prepare: Any, monkeypatch: pytest.MonkeyPatch)
         prepare("T1", machine("h200"))
 
 
-def test_every_setting_of_a_route_is_known_to_its_engine() -> None:
-    settings = {"llama_cpp": {"gpu_layers"}, "mlx": set(), "vllm": {"max_model_len", "tensor_parallel_size", "dtype"}}
-    for name in settings.keys() & set(backends.available()):
-        assert settings[name] <= backends.load(name).SETTINGS
-    assert models.DEMO_MODEL
+def test_every_setting_that_a_route_gives_is_known_to_its_engine() -> None:
+    given: dict[str, set[str]] = {}
+    for recording in MACHINES.iterdir():
+        here = hardware.from_recording(hardware.load(recording)["outputs"])
+        for model in registry.load({}).models.values():
+            route = decide(model, here, engines.planned(here), Wishes(token=True))
+            given.setdefault(route.engine or "", set()).update(placing.applied(route))
+    assert given["vllm"] >= {"max_model_len", "tensor_parallel_size", "dtype"} and given["llama_cpp"] == {"gpu_layers"}
+    for name in registry.ENGINES:
+        assert given[name] <= backends.load(name).SETTINGS, name

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,7 +67,11 @@ def queue(file: Path, **options: Any) -> int:
 
     lang = language(options["lang"])
     wanted = files.read(file, run_options(), wish_of_words, is_own_name)
-    with opened(options["database"], warn=note) as (runs, queues):
+    with ExitStack() as stack:
+        database = options["database"]
+        if options["dry_run"] and not database.exists():
+            database = Path(stack.enter_context(TemporaryDirectory())) / "none.db"  # a plan makes no database
+        runs, queues = stack.enter_context(opened(database, warn=note))
         ahead = forecast.forecast(wanted, runs, evaluate.Surroundings(), socket.gethostname())
         if options["as_json"]:
             page = json.dumps([planned_as_dict(one) for one in ahead], ensure_ascii=False, indent=1)
@@ -168,6 +173,7 @@ def _screen(name: str, runs: Runs, queues: Queues, options: Mapping[str, Any], l
     from twlocal.cli.screen import Screen, look
     from twlocal.queues import pages
     from twlocal.queues.live import LiveQueue
+    from twlocal.queues.state import FETCHING, RUNNING
 
     live = LiveQueue(runs, queues, queues.get(name), lambda key: True)
 
@@ -177,8 +183,13 @@ def _screen(name: str, runs: Runs, queues: Queues, options: Mapping[str, Any], l
 
     def lines() -> list[str]:
         live.look(datetime.now(UTC))
-        running = [one.no for one in live.items if one.state == "running" and one.no in live.seen]
-        return [f"[{no + 1}] {pages.line(live.seen[no], look(sys.stderr, lang))}" for no in running]
+        told = [
+            (one.no, pages.line(live.seen[one.no], look(sys.stderr, lang)))
+            for one in live.items
+            if one.state == RUNNING and one.no in live.seen
+        ]
+        told += [(one.no, f"{one.model}: {one.reason}") for one in live.items if one.state == FETCHING and one.reason]
+        return [f"[{no + 1}] {line}" for no, line in told]
 
     return Screen(sys.stderr, page, lines, every=_LINES_SECONDS, quiet=options["quiet"])
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from twlocal.queues.cards import needed
 from twlocal.queues.forecast import Forecast, to_fetch
-from twlocal.queues.state import FAILED, OK, SKIPPED
+from twlocal.queues.state import FAILED, FETCHING, OK, RUNNING, SKIPPED
 from twlocal.queues.words import duration, size, words
 from twlocal.report.table import clip, columns, one_line, safe, table, visible, wrap
 from twlocal.report.words import alarm
@@ -163,12 +163,14 @@ def live_queue(
         answered = f"{run.done if run else 0:,}/{of:,}" if of is not None else said["nothing"]
         speed = said["rate"].format(rate=run.rate) if run and run.rate else said["nothing"]
         left = duration(run.left, said) if run and run.left is not None else said["nothing"]
+        if item.state == FETCHING and item.reason:
+            answered = item.reason
         rows.append(
             [str(item.no + 1), said[item.state], item.model, item.bench, item.engine or "-", answered, speed, left]
         )
     page += ["", *look.table(rows, [said[f"column_{name}"] for name in names], "rllllrrr")]
     for item in items:
-        if item.state == "running":
+        if item.state == RUNNING:
             page += ["", *(live_run(seen[item.no], look) if item.no in seen else look.lines(said["loading"]))]
     ended_badly = [item for item in items if item.state in (SKIPPED, FAILED)]
     page += [""] if ended_badly else []

@@ -33,6 +33,8 @@ TICK_SECONDS = 0.2
 # Between the two signals that end an item at once: the first one must have been heard.
 _PRESS_SECONDS = 0.5
 _LAST_WORDS = 6000
+# How often it is written down how far a fetch is.
+_FETCH_SECONDS = 3.0
 # How long an item whose queue was killed may still be storing what it has in flight.
 _ORPHAN_SECONDS = 20.0
 DONE, INTERRUPTED = "done", "interrupted"
@@ -138,6 +140,7 @@ class Work:
         self._id, self._queues, self._around = queue_id, queues, around
         self._screen, self._stop, self._reclaim = screen, stop, reclaim
         self._fetching: tuple[Lane, Child] | None = None
+        self._told_fetch = 0.0
         ended = {item.no for item in queues.items(queue_id) if item.state == OK}
         todo = [one for one in forecasts if one.entry.no not in ended]
         for one in todo:
@@ -159,6 +162,7 @@ class Work:
                     self._start_what_fits()
                 elif self._fetching is not None:
                     self._end_fetch()  # it goes on from where it is the next time
+                self._tell_fetch()
                 self._screen.tick()
                 time.sleep(TICK_SECONDS)
         finally:
@@ -196,6 +200,17 @@ class Work:
         self._screen.note(f"{first.entry.model}: fetching {held.name}" + (f", {_gib(size)}" if size else ""))
         words = ["fetch", lane.placed.backend, *first.entry.words]
         self._fetching = (lane, self._spawn(words, {}, first))
+
+    def _tell_fetch(self) -> None:
+        """Write down how far the fetch is, for whoever watches."""
+        if self._fetching is None or time.monotonic() - self._told_fetch < _FETCH_SECONDS:
+            return
+        self._told_fetch = time.monotonic()
+        lane = self._fetching[0]
+        held, names = lane.placed.repository, lane.placed.names
+        if held is not None:
+            told = f"{_gib(hub_models.here_bytes(held, names))} / {_gib(held.bytes_of(names))}"
+            self._change(lane.items[lane.at], reason=told)
 
     def _start_what_fits(self) -> None:
         """Start lanes in order; the first that has its weights and no room keeps those behind it waiting."""
@@ -275,7 +290,7 @@ class Work:
         child.close()
         if code == 0:
             lane.fetched = True
-            self._change(lane.items[lane.at], state=WAITING)
+            self._change(lane.items[lane.at], state=WAITING, reason="")
             return
         reason = reason_of(code, words)
         for one in lane.items[lane.at :]:
@@ -323,7 +338,7 @@ class Work:
         self._fetching = None
         child.end_at_once()
         child.close()
-        self._change(lane.items[lane.at], state=WAITING)
+        self._change(lane.items[lane.at], state=WAITING, reason="")
 
     def _end_all(self) -> None:
         """However the loop ended, nothing of it goes on alone."""

@@ -70,7 +70,7 @@ def test_a_dry_run_tells_the_plan_and_does_nothing(twlocal: Call, folder: Path) 
     assert "夜間.toml: 2 items" in done.stdout
     assert "Nothing to fetch." in done.stdout
     assert "unknown" in done.stdout and "none of it was measured here" in done.stdout
-    assert rows(folder / "t.db", "SELECT * FROM queues") == rows(folder / "t.db", "SELECT * FROM runs") == []
+    assert not (folder / "t.db").exists()
 
 
 def test_a_queue_runs_to_its_end_and_its_speed_is_known_afterwards(twlocal: Call, folder: Path) -> None:
@@ -223,27 +223,39 @@ def test_a_gated_model_is_skipped_and_an_unfetchable_one_fails(
     assert "its weights could not be fetched" in flat
 
 
+def test_a_model_that_fits_nowhere_here_is_refused_with_reasons(twlocal: Call, folder: Path) -> None:
+    env = {"HF_TOKEN": "", "HF_HUB_OFFLINE": "1"}
+    done = twlocal("run", "Llama-3.1-405B", "--bench", "questions-12.jsonl", "--db", "t.db", env=env)
+    assert done.returncode == 2
+    assert "Llama-3.1-405B cannot run here" in done.stderr
+    assert "not llama_cpp: " in done.stderr and "twlocal route Llama-3.1-405B says more" in done.stderr
+    assert rows(folder / "t.db", "SELECT * FROM runs") == []
+
+
 # ── watch ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_watching_a_queue_from_another_process(twlocal: Call, start: Start, folder: Path) -> None:
     db = folder / "t.db"
-    path = write(folder, settings="delay = 0.25")
-    process = start("queue", path, "--db", db)
-    wait(lambda: answers(db) >= 3)
-    before = db.read_bytes()
+    process = start("queue", write(folder, settings="delay = 2"), "--db", db)
+    wait(lambda: answers(db) >= 1)
     once = twlocal("watch", "--once", "--db", db, "--lang", "en")
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
     assert once.returncode == 0, once.stderr
     assert "queue 夜間: 0 of 2 done" in once.stdout
     for words in ("running", "waiting", "/12", "/s", "n = ", "box rate", "last answers"):
         assert words in once.stdout
-    assert len(before) == db.stat().st_size
-    followed = twlocal("watch", "夜間", "--interval", "0.5", "--db", db, "--lang", "en")
+    process.communicate(timeout=30)
+    process = start("queue", write(folder, settings="delay = 0.25"), "--db", db)
+    wait(lambda: "running" in states(db))
+    followed = twlocal("watch", "夜間-2", "--interval", "0.5", "--db", db, "--lang", "en")
     process.communicate(timeout=60)
     lines = followed.stdout.splitlines()
     assert followed.returncode == 0
-    assert sum(line.startswith("queue 夜間: ") and "/12" in line for line in lines) >= 2, "a line every so often"
-    assert "queue 夜間: ended, 2 of 2 done" in lines
+    assert any(line.startswith("queue 夜間-2: ") and "/12" in line for line in lines), "a line every so often"
+    assert "queue 夜間-2: ended, 2 of 2 done" in lines
     assert "\x1b" not in followed.stdout
 
 
@@ -289,8 +301,8 @@ def test_watching_writes_nothing_and_says_what_is_too_old(twlocal: Call, folder:
 def test_on_a_terminal_a_block_is_drawn_anew(start: Start, folder: Path) -> None:
     db = folder / "t.db"
     words = ["run", folder / "甲.gguf", "--bench", folder / "questions-12.jsonl", "--backend", "scripted", "--db", db]
-    process = start(*words, "--set", "delay=0.3")
-    wait(lambda: answers(db) >= 2)
+    process = start(*words, "--set", "delay=0.8", "--limit", "8")
+    wait(lambda: answers(db) >= 1)
     ours, theirs = pty.openpty()
     environ = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8", "TWLOCAL_LANG": "en"}
     watching = subprocess.Popen(
@@ -308,7 +320,7 @@ def test_on_a_terminal_a_block_is_drawn_anew(start: Start, folder: Path) -> None
     assert watching.wait(timeout=30) == 0
     text = seen.decode()
     assert text.count("\x1b[J") >= 2, "drawn over what stood there"
-    assert "12/12" in text.rpartition("\x1b[J")[2]
+    assert "8/8" in text.rpartition("\x1b[J")[2]
 
 
 @pytest.mark.engine
