@@ -25,47 +25,6 @@ from twlocal.exam.paper import parse_paper
 FOUR = ("甲說", "乙說", "丙說", "丁說")
 
 
-@pytest.fixture
-def draw(sheet, tmp_path):
-    """Draws a paper with its key (and correction) into a folder: `items` are (stem, options, cell)."""
-
-    def make(name, items, *, year=113, subject="民法", code="6801", correction=None, folder="papers", stated=None):
-        place = tmp_path / folder
-        place.mkdir(exist_ok=True)
-        made = sheet().text(45, 60, f"{year}年公務人員特種考試警察人員考試試題", 16).text(470, 60, f"代號：{code}")
-        made.text(48, 100, "等 別：三等考試").text(48, 118, f"科 目：{subject}")
-        made.text(48, 136, "考試時間： 1 小時 座號：").text(48, 160, f"※本試題共{stated or len(items)}題，每題2分")
-        y = 200
-        for number, (stem, options, _) in enumerate(items, 1):
-            made.text(40.7 if number < 10 else 34.7, y, str(number)).text(60.8, y, stem)
-            for x, mark, text in zip((60.7, 186, 313, 439), "ⒶⒷⒸⒹ", options, strict=True):
-                made.text(x, y + 18, mark + text)
-            y += 44
-        (place / f"{name}__Q.pdf").write_bytes(made.bytes())
-        cells = [cell for _, _, cell in items]
-        (place / f"{name}__A.pdf").write_bytes(grid(cells, "測驗式試題標準答案", code, ""))
-        if correction:
-            marked = ["#" if k in correction else cell for k, cell in enumerate(cells, 1)]
-            notes = "，".join(f"第{number}題{words}" for number, words in correction.items())
-            (place / f"{name}__M.pdf").write_bytes(grid(marked, "測驗式試題更正答案", code, notes))
-        return place
-
-    def grid(cells, title, code, notes):
-        made = sheet().text(25, 40, title, 14).text(29, 165, f"科目名稱： 民法(試題代號：{code})")
-        made.text(25, 193, f"單選題數：{len(cells)}題 單選每題配分：2.00分").text(27, 213, "複選題數： 複選每題配分：")
-        for row in range(10):
-            y = 253 + 45 * row
-            made.text(36, y, "題號").text(36, y + 19, "答案")
-            for k in range(10):
-                number = 10 * row + k + 1
-                label = f"第{number}題"
-                made.text(74 + 50 * k + 17 - 6 * len(label), y, label)
-                made.text(74 + 50 * k + 12, y + 19, "".join(cells[number - 1 : number]))
-        return made.text(39, 702, "備　　註：" + notes).bytes()
-
-    return make
-
-
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory):
     return tmp_path_factory.mktemp("shelf")
