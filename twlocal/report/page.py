@@ -6,13 +6,14 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, Any
 
 from markupsafe import Markup
 
 from twlocal import alarms
+from twlocal.bundle.scrub import bench_name, model_name, scrubbed
 from twlocal.html import Text, charts, environment, numbers, stream, t
 from twlocal.html.page import asset
 from twlocal.item import LABELS, Item
@@ -55,7 +56,7 @@ def write(
     with whole(target) as part, _aside(place) as index, _aside(place) as texts:
         protocol, gathered = protocol_of(run), Gathered()
         with runs.at_once():  # a score and its items, of a run that may be going on
-            view = build(runs, run, reader=reader, withdrawn=withdrawn)
+            view = _shareable(build(runs, run, reader=reader, withdrawn=withdrawn))
             found = blocks(runs, run, protocol, view.score, gathered, private=private, without=withdrawn)
             for kind, block in found:
                 (index if kind == "i" else texts).write(block)
@@ -65,7 +66,9 @@ def write(
             "report.html.j2",
             scripts=[asset(name, "twlocal.report") for name in ("blocks.js", "item.js", "report.js")],
             styles=[asset("report.css", "twlocal.report")],
-            **_values(view, gathered, sittings[-1].engine_info if sittings else {}, private=private, lang=lang),
+            **_values(
+                view, gathered, scrubbed(sittings[-1].engine_info) if sittings else {}, private=private, lang=lang
+            ),
             opening=[] if private else [asdict(one) for one in protocol.messages(_NOTHING, LABELS)[:-1]],
             index=_again(index),
             texts=_again(texts),
@@ -74,6 +77,18 @@ def write(
         with part.open("w", encoding="utf-8", newline="") as file:
             file.writelines(page)
     return gathered.rows
+
+
+def _shareable(view: RunView) -> RunView:
+    """Without folders and addresses of this machine: a page is sent around."""
+    return replace(
+        view,
+        model=model_name(view.model),
+        bench=bench_name(view.bench),
+        protocol=bench_name(view.protocol),
+        engine=scrubbed(view.engine),
+        engine_version=scrubbed(view.engine_version),
+    )
 
 
 def _aside(folder: Path | None) -> IO[str]:

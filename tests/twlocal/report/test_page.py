@@ -17,8 +17,11 @@ from markupsafe import Markup
 
 from twlocal.backend import Completion
 from twlocal.errors import UsageError
+from twlocal.html.page import asset
 from twlocal.item import Item, shown_letter
+from twlocal.judge import judge
 from twlocal.protocol import load
+from twlocal.record import Record
 from twlocal.report import item_blocks, page
 from twlocal.report.build import build
 from twlocal.report.lengths import bins
@@ -246,6 +249,7 @@ def test_the_command_writes_a_page(
     assert done.returncode == 0, done.stderr
     assert "8 responses" in done.stderr and done.stdout == ""
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert str(tmp_path) not in html and questions.name in html  # a page is sent around
     assert 'data-lang="en"' in html and html.count('<svg xmlns="http://www.w3.org/2000/svg" class="chart"') == 3
 
 
@@ -283,3 +287,31 @@ def test_a_run_that_goes_on_meanwhile_is_one_moment(
 def test_a_device_is_written_to(stored_run: Callable[..., Any]) -> None:
     runs, run = stored_run(*mixed())
     assert page.write(runs, run, Path("/dev/null")) == 10
+
+
+def test_the_page_and_its_script_agree_on_the_columns() -> None:
+    script = asset("blocks.js", "twlocal.report")
+    columns, bits = (
+        re.findall(r'"(\w+)"', re.search(rf"const {name} = \[(.*?)\]", script, re.S)[1]) for name in ("COLUMNS", "BITS")
+    )  # type: ignore[index]
+    one = item(1)
+    order = load("box").order(one)
+    record = Record(
+        7, 1, "民法", "q1", "c" * 64, "s" * 64, one.answer, order, "\\boxed{A}", "想", "stop", 3, 4, 5, "h", ("f",)
+    )
+    row = dict(
+        zip(columns, item_blocks._row(record, judge(record), 2, one.question, item_blocks.Gathered()), strict=False)
+    )
+    assert len(row) == len(columns) - 2 and columns[-2:] == ["BLOCK", "AT"]
+    assert (row["NO"], row["REPEAT"], row["SUBJECT"], row["ID"], row["KEY"]) == (7, 1, 2, "q1", one.answer)
+    assert (row["ORDER"], row["KEY_SHOWN"], row["LETTER"], row["LENIENT"]) == (
+        order,
+        shown_letter(one.answer, order),
+        "A",
+        "A",
+    )
+    assert (row["PROMPT_TOKENS"], row["TOKENS"], row["REASONING_TOKENS"], row["FLAGS"]) == (3, 4, 5, "f")
+    assert (row["FINISH"], row["HASH"], row["EXCERPT"]) == ("stop", "c" * 16, one.question)
+    names = ("CORRECT", "READ", "LENIENT", "LENIENT_READ", "TRUNCATED", "LOOP", "FLAGGED")
+    assert bits == ["LENIENT_CORRECT" if name == "LENIENT" else name for name in names]
+    assert [getattr(item_blocks, name) for name in names] == [1 << at for at in range(7)]
