@@ -32,12 +32,12 @@ endif
 
 # tw-formosa-bench end to end, from six short articles of our own, or from a checkout of Taiwan.md: CORPUS=path. The same
 # small model drafts and judges: it knows next to no Chinese, and is held to a JSON schema, so what comes out is well-formed
-# and worthless, which the accounting shows. Two minutes on two cores.
+# and worthless, which the accounting shows. A minute or two on two cores.
 CORPUS ?= tests/data/formosa
 JUDGE ?= $(MODEL)
 FORMOSA_DB ?= demo-formosa.db
 FORMOSA_OUT ?= demo-formosa
-FORMOSA_LIMIT ?= 6
+FORMOSA_LIMIT ?= 4
 FORMOSA_TARGET ?= $(if $(filter tests/data/formosa,$(CORPUS)),200,1100)
 SMALL = $(if $(filter smollm2-135m,$(1)),--max-tokens $(2))
 demo-formosa: $(VENV)/.installed-demo-formosa
