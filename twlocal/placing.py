@@ -110,18 +110,18 @@ def place(asked: Asked, outside: Outside) -> Placed:
     name = asked.model
     path = Path(name).expanduser()
     if "://" in name or name == models.DEMO_MODEL:
-        return _as_named(asked, outside)
+        return _as_named(asked)
     if path.exists():
         bare = asked.backend is None and models.is_bare_checkpoint(path)
-        return _local(asked, outside, path) if bare else _as_named(asked, outside)
+        return _local(asked, outside, path) if bare else _as_named(asked)
     if name.endswith(".gguf") and ":" not in name:
-        return _as_named(asked, outside)
+        return _as_named(asked)
     return _of_the_hub(asked, outside)
 
 
-def _as_named(asked: Asked, outside: Outside, model: str | None = None) -> Placed:
+def _as_named(asked: Asked, model: str | None = None) -> Placed:
     """What needs no decision."""
-    found = models.resolve(model or asked.model, backend=asked.backend, token=outside.token)
+    found = models.resolve(model or asked.model, backend=asked.backend)
     return Placed(asked.backend or found.backend, found.id, lambda: found)
 
 
@@ -158,7 +158,7 @@ def _of_the_hub(asked: Asked, outside: Outside) -> Placed:
             + f"a .gguf file, a Hub id (owner/name), http(s)://host/v1#name, or {models.DEMO_MODEL}",
         )
     if model is not None and model.sources and all(source.package for source in model.sources):
-        return _as_named(asked, outside, models.DEMO_MODEL)
+        return _as_named(asked, models.DEMO_MODEL)
     elsewhere = [one for one in model.sources if one.repo.casefold() == base.casefold()] if model is not None else []
     own = model is None or not elsewhere or base.casefold() == model.id.casefold()
     repo = base if model is None or not own else model.id
@@ -183,15 +183,18 @@ def _of_the_hub(asked: Asked, outside: Outside) -> Placed:
 
 def _for_another(asked: Asked, outside: Outside, repo: str, revision: str | None, file: str | None) -> Placed:
     """A Hub model for an engine that a person named and that routing knows nothing of."""
-    held, backend = hub_models.look(repo, revision, outside.token), str(asked.backend)
-    engine = models.reads_checkpoint(held, backend, file)
-    if engine is not None:
-        names = held.checkpoint
-        fetch = partial(models.checkpoint_of, held, engine, outside.token, outside.note)
+    backend = str(asked.backend)
+    if backend == models.SERVERS:
+        raise ModelError(f"{backend} asks a server, and {asked.model} is none", hint="http(s)://host/v1#name")
+    held = hub_models.look(repo, revision, outside.token)
+    names: Sequence[str]
+    if models.reads_checkpoint(held, backend, file):
+        names, name = held.checkpoint, held.name
+        fetch = partial(models.checkpoint_of, held, backend, outside.token, outside.note)
     else:
         names = hub_models.choose_gguf(held.name, held.ggufs, file)
+        name = models.gguf_id(held.name, names)
         fetch = partial(models.gguf_of, held, names, outside.token, outside.note)
-    name = held.name if engine is not None else models.gguf_id(held.name, names)
     absent = held.bytes_of(hub_models.absent(held, names))
     return Placed(backend, name, fetch, absent=absent, repository=held, names=tuple(names))
 

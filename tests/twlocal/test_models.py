@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from twlocal import models
 from twlocal.errors import EngineMissing, ModelError
-
-
-def without_mlx(monkeypatch: pytest.MonkeyPatch, *, system: str = "linux", installed: bool = False) -> None:
-    monkeypatch.setattr(models.sys, "platform", system)
-    monkeypatch.setattr(models, "find_spec", lambda name: object() if installed else None)
 
 
 def test_a_server() -> None:
@@ -62,10 +56,7 @@ def test_a_split_file_is_one_model(tmp_path: Path) -> None:
         (["readme.md"], "holds no model"),
     ],
 )
-def test_a_folder_without_one_model(
-    tmp_path: Path, files: list[str], says: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_mlx(monkeypatch)
+def test_a_folder_without_one_model(tmp_path: Path, files: list[str], says: str) -> None:
     for name in files:
         (tmp_path / name).write_bytes(b"x")
     with pytest.raises(ModelError, match=says) as caught:
@@ -128,18 +119,6 @@ def test_a_fingerprint_is_of_content_and_is_remembered(tmp_path: Path) -> None:
     assert fingerprint() != first
 
 
-def test_a_hub_that_cannot_be_reached_is_no_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    httpx = pytest.importorskip("httpx")
-    hub = pytest.importorskip("huggingface_hub")
-
-    def unreachable(*_: object, **__: object) -> None:
-        raise httpx.ConnectError("[Errno -2] Name or service not known")
-
-    monkeypatch.setattr(hub.HfApi, "model_info", unreachable)
-    with pytest.raises(ModelError, match="owner/name is neither a local path nor reachable on the Hub"):
-        models.resolve("owner/name")
-
-
 def checkpoint(folder: Path, *more: str) -> Path:
     folder.mkdir(exist_ok=True)
     for name in ("config.json", "model-00001-of-00002.safetensors", "tokenizer.json", "chat_template.jinja", *more):
@@ -147,62 +126,21 @@ def checkpoint(folder: Path, *more: str) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("system", "installed"), [("darwin", False), ("linux", True)])
-def test_a_checkpoint_goes_to_mlx_on_a_mac_or_where_mlx_is_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str, installed: bool
-) -> None:
-    without_mlx(monkeypatch, system=system, installed=installed)
-    folder = checkpoint(tmp_path / "小模型", "README.md", "pytorch_model.bin")
-    model = models.resolve(str(folder))
+def test_a_named_engine_decides_between_the_gguf_file_and_the_checkpoint(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path / "小模型", "README.md", "pytorch_model.bin", "m.gguf")
+    model = models.resolve(str(folder), backend="mlx")
     assert (model.id, model.source, model.backend) == ("小模型", str(folder), "mlx")
     names = ["chat_template.jinja", "config.json", "model-00001-of-00002.safetensors", "tokenizer.json"]
     assert [file.name for file in model.weights] == names, "all that may change an answer, and nothing else"
     before = models.fingerprint(model.weights)
     (folder / "chat_template.jinja").write_text("another", encoding="utf-8")
-    assert models.fingerprint(models.resolve(str(folder)).weights) != before
-
-
-def test_a_named_engine_decides_between_the_gguf_file_and_the_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_mlx(monkeypatch)
-    folder = checkpoint(tmp_path / "m", "m.gguf")
-    assert models.resolve(str(folder), backend="mlx").backend == "mlx", "its own message says that it is missing"
+    assert models.fingerprint(models.resolve(str(folder), backend="mlx").weights) != before
     assert models.resolve(str(folder)).weights == (folder / "m.gguf",)
-    without_mlx(monkeypatch, installed=True)
-    assert models.resolve(str(folder)).backend == "llama_cpp"
+    assert not models.is_bare_checkpoint(folder)
     (folder / "m.gguf").unlink()
+    assert models.is_bare_checkpoint(folder)
     with pytest.raises(ModelError, match="without a GGUF"):
         models.resolve(str(folder), backend="llama_cpp")
-
-
-def repository(model_hub: Any, folder: Path, *more: str) -> None:
-    files = checkpoint(folder, *more).iterdir()
-    model_hub.repos["owner/name"] = {file.name: file.read_bytes() for file in files}
-
-
-def test_a_checkpoint_on_the_hub(tmp_path: Path, model_hub: Any) -> None:
-    repository(model_hub, tmp_path / "files", "pytorch_model.bin", "m.gguf")
-    model = models.resolve("owner/name@v1", backend="mlx")
-    assert (model.id, model.revision[:6], model.backend) == ("owner/name", "123456", "mlx")
-    assert (Path(model.source) / "model-00001-of-00002.safetensors").is_file()
-    assert "model-00001-of-00002.safetensors" in model_hub.fetched()
-    assert not {"pytorch_model.bin", "m.gguf"} & set(model_hub.fetched())
-    model = models.resolve("owner/name")
-    assert model.backend == "llama_cpp", "without a word, the GGUF file"
-    assert model_hub.fetched()[-1] == "m.gguf"
-    assert (model.id, Path(model.source).read_bytes()) == ("owner/name:m", b"m.gguf")
-
-
-def test_a_checkpoint_on_the_hub_without_a_gguf_file(
-    tmp_path: Path, model_hub: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    repository(model_hub, tmp_path / "files")
-    without_mlx(monkeypatch, installed=True)
-    assert models.resolve("owner/name").backend == "mlx"
-    monkeypatch.setattr(models, "find_spec", lambda name: None)
-    with pytest.raises(ModelError, match="no GGUF file"):
-        models.resolve("owner/name")
 
 
 @pytest.mark.parametrize(

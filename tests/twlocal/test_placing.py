@@ -295,6 +295,19 @@ def test_without_the_hubs_library(prepare: Any, monkeypatch: pytest.MonkeyPatch)
         prepare("T1", machine("h200"))
 
 
+def test_a_hub_model_for_an_engine_that_routing_does_not_know(hub: Any, prepare: Any) -> None:
+    hub.repos["own/both"] = dict(hub.repos["own/unknown"]) | {"m.gguf": b"GGUF"}
+    for backend, source in (("scripted", ""), ("llama_cpp", "m.gguf")):
+        planned = prepare("own/both", machine("laptop-no-gpu"), backend=backend).plan
+        assert planned.backend == backend
+        opened = Path(planned.model.source)
+        assert opened.name == source if source else (opened / "config.json").is_file()
+    assert prepare("own/both:m.gguf", machine("h200"), backend="scripted").plan.model.id == "own/both:m"
+    assert prepare("T1@v1", machine("h200"), backend="scripted").plan.model.id == "twinkle-ai/gemma-3-4B-T1-it"
+    with pytest.raises(ModelError, match="http asks a server, and T1 is none"):
+        prepare("T1", machine("h200"), backend="http")
+
+
 def test_every_setting_that_a_route_gives_is_known_to_its_engine() -> None:
     given: dict[str, set[str]] = {}
     for recording in MACHINES.iterdir():

@@ -23,6 +23,8 @@ def needed(placed: Placed) -> int:
     machine, route = placed.machine, placed.route
     if machine is None or route is None or route.verdicts[0].device != "cuda":
         return 0
+    if any(gpu.mig for gpu in machine.gpus):
+        return 0  # a number does not name a slice of a card
     tight = 0
     for size in range(1, len(machine.gpus) + 1):
         for group in fit.groups(machine.gpus):
