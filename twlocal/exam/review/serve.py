@@ -53,7 +53,7 @@ class Review:
         app = web.Application(middlewares=[self._guard], client_max_size=64 * 1024)
         app.router.add_get("/", self._list)
         app.router.add_get("/item/{id}", self._item)
-        app.router.add_get(r"/picture/{document:\d{1,18}}/{page:\d{1,4}}.png", self._picture)
+        app.router.add_get(r"/picture/{document:[0-9]{1,18}}/{page:[1-9][0-9]{0,3}}.png", self._picture)
         app.router.add_post("/decide", self._decide)
         app.router.add_post("/undo", self._undo)
         return app
@@ -103,14 +103,13 @@ class Review:
     async def _list(self, request: web.Request) -> web.Response:
         view = _view(request.query)
         rows = self._desk.chosen(view.show, view.subject)
-        page = request.query.get("page", "1")
-        number = int(page) if page.isascii() and page.isdigit() and len(page) < 9 else 1
+        page = _number(request.query.get("page", "")) or 1
         text = pages.listing(
             rows,
             self._desk.counts(),
             self._desk.subjects(),
             self._visit(request, view),
-            page=number,
+            page=page,
             lang=self._lang,
         )
         return _html(text)
@@ -154,9 +153,8 @@ class Review:
 
     def _visit(self, request: web.Request, view: View) -> Visit:
         """The page after a decision says which one it was, so that it can be taken back at once."""
-        number = request.query.get("done", "")
-        found = self._desk.decided.one(int(number)) if number.isascii() and number.isdigit() else None
-        return self._plain_visit(view, found)
+        number = _number(request.query.get("done", ""))
+        return self._plain_visit(view, self._desk.decided.one(number) if number is not None else None)
 
     def _plain_visit(self, view: View, done: Noted | None = None, said: Text | None = None) -> Visit:
         entry = None
@@ -183,19 +181,18 @@ class Review:
         told = {name: str(form.get(name, "")) for name in ("item", "action", "reason", "seen")}
         view = _view(form)
         entry = self._desk.entry(told["item"])
-        if entry is None or told["action"] not in (WITHDRAW, KEEP) or not told["seen"].isdecimal():
+        seen = _number(told["seen"])
+        if entry is None or told["action"] not in (WITHDRAW, KEEP) or seen is None:
             raise web.HTTPBadRequest(text="The form is not one of this review.\n")
         reason = " ".join(told["reason"].split())[:_LONGEST]
         if told["action"] == WITHDRAW and not reason:
-            said = t(
-                "撤題要寫理由：理由會隨資料公布。", "A withdrawal needs its reason: it is published with the data."
-            )
+            said = t("撤題要寫理由：理由會隨資料公布。", "A withdrawal needs a reason: it is published with the data.")
             return await self._shown(entry, self._plain_visit(view, said=said), 400)
         after = self._around(entry, view).after
         if told["action"] == KEEP:
             reason = ""  # what was typed for a withdrawal that it did not become
         try:
-            number = self._desk.decide(entry, told["action"], reason, self._by, self._now(), seen=int(told["seen"]))
+            number = self._desk.decide(entry, told["action"], reason, self._by, self._now(), seen=seen)
         except Overtaken:
             said = t(
                 "這一題剛才已經在別處決定了，見下方；沒有寫入任何東西。",
@@ -206,13 +203,13 @@ class Review:
 
     async def _undo(self, request: web.Request) -> web.StreamResponse:
         form = await request.post()
-        number, view = str(form.get("decision", "")), _view(form)
-        if not number.isdecimal() or len(number) > 18:
+        number, view = _number(str(form.get("decision", ""))), _view(form)
+        if number is None:
             raise web.HTTPBadRequest(text="The form is not one of this review.\n")
-        noted = self._desk.decided.one(int(number))
+        noted = self._desk.decided.one(number)
         entry = next((e for e in self._desk.entries() if noted and e.content_hash == noted.content_hash), None)
         try:
-            self._desk.decided.undo(int(number), self._now())
+            self._desk.decided.undo(number, self._now())
         except Overtaken:
             said = t("這個決定已經被別的決定取代了。", "That decision does not hold any more: another one does.")
             if entry is None:
@@ -225,6 +222,11 @@ def _view(told: Any) -> View:
     """The view that a query or a form names; a name that is none is the first."""
     show = str(told.get("show", ""))
     return View(show if show in SHOWN else "todo", str(told.get("subject", ""))[:100])
+
+
+def _number(text: str) -> int | None:
+    """A whole number that SQLite can hold, or None."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
 def _html(text: str, status: int = 200) -> web.Response:
