@@ -54,7 +54,7 @@ class Held:
             allowed = self._left(ids, logits)
             if not allowed.size:
                 return token  # a grammar without a way on; what follows is read as it comes
-            held = np.full(len(logits), -np.inf, dtype=np.float32)
+            held: Any = np.full(len(logits), -np.inf, dtype=np.float32)
             held[allowed] = logits[allowed]
             token = self._pick(held)
         self._api.llama_sampler_accept(self._grammar, token)
@@ -62,7 +62,7 @@ class Held:
 
     def _left(self, ids: Any, logits: Any) -> Any:
         """Those of the tokens that the grammar takes next."""
-        data = np.zeros(len(ids), dtype=_TOKEN)
+        data: Any = np.zeros(len(ids), dtype=_TOKEN)
         data["id"], data["logit"] = ids, logits
         pointer = ctypes.cast(data.ctypes.data, ctypes.POINTER(self._api.llama_token_data))
         array = self._api.llama_token_data_array(data=pointer, size=len(ids), selected=-1, sorted=False)
