@@ -71,8 +71,9 @@ def parity(model: str | None, **options: Any) -> int:
     environment are called through --python: --python mlx=.venv-mlx/bin/python.
     """
     from twlocal.bundle.stored import opened
+    from twlocal.html.words import t
     from twlocal.study import parity
-    from twlocal.study.load import Source, run_command
+    from twlocal.study.load import Source, run_command, study_command
 
     if (model is None) == (not options["stored_runs"]):
         raise UsageError("parity takes MODEL with --backends, or stored runs", hint="twlocal parity --help")
@@ -88,7 +89,8 @@ def parity(model: str | None, **options: Any) -> int:
         engines = [_engine(source, label, name, backends) for label, name in named]
         commands = [run_command(runs.get(name)) for _, name in named]
     found = parity.pairs(engines, seed=options["seed"])
-    held = "the model, the questions, the protocol and the decoding, as far as the runs' names tell"
+    held = t("模型、題目、協定與解碼設定", "the model, the questions, the protocol and the decoding")
+    commands.append(study_command("parity", *(word for _, name in named for word in ("--run", name))))
     show(
         parity.report(engines, found, held=held, commands=commands),
         as_json=options["as_json"],

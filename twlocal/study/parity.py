@@ -20,8 +20,9 @@ from twlocal.paired import RESAMPLES
 from twlocal.record import Record
 from twlocal.study import plots
 from twlocal.study.compared import difference_json
-from twlocal.study.report import Report, Table, interval, p_value, percent, points
+from twlocal.study.report import Report, Table, Words, interval, p_value, percent, points
 
+_FEW = 30  # items below which the paired test finds hardly anything
 _MOST = 20  # disagreements in the text; the JSON has all of them
 
 
@@ -150,16 +151,19 @@ def holds(found: Sequence[Pair]) -> bool:
     return all(one.same_prompts and one.same_score for one in found)
 
 
-def report(engines: Sequence[Engine], found: Sequence[Pair], *, held: str, commands: Sequence[str] = ()) -> Report:
+def report(engines: Sequence[Engine], found: Sequence[Pair], *, held: Words, commands: Sequence[str] = ()) -> Report:
     """What a parity check says."""
     n = found[0].n if found else 0
     return Report(
         study="parity",
-        title="The same items on " + ", ".join(one.label for one in engines),
-        varied="the engine",
+        title=t(
+            f"同樣的題目在 {'、'.join(one.label for one in engines)}",
+            f"The same items on {', '.join(one.label for one in engines)}",
+        ),
+        varied=t("引擎", "the engine"),
         held=held,
-        n=f"{n:,} items on each of {len(engines)} engines",
-        parts=[_scores(engines), _agreement(found), *_apart(found), _verdict(found)],
+        n=t(f"{len(engines)} 個引擎各 {n:,} 題", f"{n:,} items on each of {len(engines)} engines"),
+        parts=[*_scores(engines), *_agreement(found), *_apart(found), _verdict(found)],
         warnings=list(_warnings(found)),
         commands=commands,
         plots=[
@@ -181,25 +185,39 @@ def report(engines: Sequence[Engine], found: Sequence[Pair], *, held: str, comma
     )
 
 
-def _scores(engines: Sequence[Engine]) -> Table:
+def _scores(engines: Sequence[Engine]) -> list[Table]:
     rows = []
     for one in engines:
         n = len(one.answers)
         strict, lenient = (
             sum(getattr(answer, name) for answer in one.answers.values()) / n for name in ("strict", "lenient")
         )
-        rows.append([one.label, one.version, one.run, f"{n:,}", percent(strict), percent(lenient)])
-    return Table("", ["engine", "version", "run", "n", "strict", "lenient"], rows, "lllrrr")
+        rows.append([one.label, f"{n:,}", percent(strict), percent(lenient)])
+    return [
+        Table("", [t("引擎", "engine"), "n", t("嚴格", "strict"), t("寬鬆", "lenient")], rows, "lrrr"),
+        Table(
+            "",
+            [t("引擎", "engine"), t("版本", "version"), t("測驗", "run")],
+            [[one.label, one.version, one.run] for one in engines],
+            "lll",
+        ),
+    ]
 
 
-def _agreement(found: Sequence[Pair]) -> Table:
-    rows = [
+def _agreement(found: Sequence[Pair]) -> list[Table]:
+    told = t("未提供", "not told")
+    same: list[list[Words]] = [
         [
-            one.first,
-            one.second,
-            f"{one.prompts:,} of {one.told:,}" if one.told else "not told",
+            f"{one.first} / {one.second}",
+            f"{one.prompts:,} / {one.told:,}" if one.told else told,
             f"{one.texts:,}",
             f"{one.letters:,}",
+        ]
+        for one in found
+    ]
+    differ: list[list[Words]] = [
+        [
+            f"{one.first} / {one.second}",
             points(one.strict.difference),
             interval(one.strict.interval.low, one.strict.interval.high, signed=True),
             p_value(one.strict.p),
@@ -207,38 +225,78 @@ def _agreement(found: Sequence[Pair]) -> Table:
         ]
         for one in found
     ]
-    header = ["first", "second", "prompts", "texts", "letters", "points", "95% interval", "p", "p lenient"]
-    caption = "Equal prompts, texts and letters; strict difference (paired bootstrap; p of McNemar's exact test):"
-    return Table(caption, header, rows, "llrrrrrrr")
+    pair = t("兩個引擎", "engines")
+    return [
+        Table(
+            t(
+                "相同的提示（在兩邊都說得出的題目中）、回答全文與選項：",
+                "Equal prompts (of those told by both), texts and letters:",
+            ),
+            [pair, t("提示", "prompts"), t("全文", "texts"), t("選項", "letters")],
+            same,
+            "lrrr",
+        ),
+        Table(
+            t(
+                "分數差距，第二個減第一個（配對拔靴法；p 為 McNemar 精確檢定）：",
+                "Difference in score, second minus first (paired bootstrap; p of McNemar's exact test):",
+            ),
+            [pair, t("百分點", "points"), t("95% 區間", "95% interval"), "p", t("寬鬆 p", "p lenient")],
+            differ,
+            "lrrrr",
+        ),
+    ]
 
 
-def _apart(found: Sequence[Pair]) -> list[str | Table]:
-    rows = [
-        [one.first, one.second, item.content_hash[:12], item.subject or "(none)", item.first or "-", item.second or "-"]
+def _apart(found: Sequence[Pair]) -> list[Words | Table]:
+    rows: list[list[Words]] = [
+        [
+            f"{one.first} / {one.second}",
+            item.content_hash[:12],
+            item.subject or "-",
+            f"{item.first or '-'} / {item.second or '-'}",
+        ]
         for one in found
         for item in one.apart
     ]
     if not rows:
-        return ["No item was answered with another letter."]
-    rest = f" (the first {_MOST} of {len(rows):,}; --json has all)" if len(rows) > _MOST else ""
-    header = ["first", "second", "item", "subject", "letter", "letter"]
-    return [Table(f"Items answered with another letter{rest}:", header, rows[:_MOST], "llllll")]
+        return [t("沒有一題的答案不同。", "No item was answered with another letter.")]
+    header = [t("兩個引擎", "engines"), t("題目", "item"), t("科目", "subject"), t("選項", "letters")]
+    caption = t("答案不同的題目：", "Items answered with another letter:")
+    if len(rows) > _MOST:
+        caption = t(
+            f"答案不同的題目（前 {_MOST} 題，共 {len(rows):,} 題；全部見 --json）：",
+            f"Items answered with another letter (the first {_MOST} of {len(rows):,}; --json has all):",
+        )
+    return [Table(caption, header, rows[:_MOST], "llll")]
 
 
-def _verdict(found: Sequence[Pair]) -> str:
+def _verdict(found: Sequence[Pair]) -> Words:
     if holds(found):
-        return "Parity holds: the prompts are the same, and no difference is more than chance explains."
-    told = [f"{one.first} and {one.second} were not given the same prompts" for one in found if not one.same_prompts]
-    told += [f"{one.first} and {one.second} differ by more than chance" for one in found if not one.same_score]
-    return f"Parity does not hold: {'; '.join(told)}."
+        return t(
+            "各引擎一致：提示相同，分數差距都在偶然的範圍內。",
+            "Parity holds: the prompts are the same, and no difference is more than chance explains.",
+        )
+    zh = [f"{one.first} 與 {one.second} 收到的提示不同" for one in found if not one.same_prompts]
+    zh += [f"{one.first} 與 {one.second} 的分數差距超出偶然" for one in found if not one.same_score]
+    en = [f"{one.first} and {one.second} were not given the same prompts" for one in found if not one.same_prompts]
+    en += [f"{one.first} and {one.second} differ by more than chance" for one in found if not one.same_score]
+    return t(f"各引擎不一致：{'；'.join(zh)}。", f"Parity does not hold: {'; '.join(en)}.")
 
 
-def _warnings(found: Sequence[Pair]) -> Iterable[str]:
-    blind = [f"{one.first} and {one.second}" for one in found if one.told < one.n]
+def _warnings(found: Sequence[Pair]) -> Iterable[Words]:
+    blind = [(one.first, one.second) for one in found if one.told < one.n]
     if blind:
-        yield f"the prompts of {', '.join(blind)} cannot be compared throughout: a server renders its own."
-    if found and found[0].n < 30:
-        yield f"{found[0].n} items show a broken prompt, but hardly a difference in score."
+        yield t(
+            f"{'、'.join(' 與 '.join(pair) for pair in blind)} 的提示無法逐題比對：伺服器自己套用對話模板。",
+            f"the prompts of {', '.join(' and '.join(pair) for pair in blind)} cannot be compared throughout: a server "
+            "renders its own.",
+        )
+    if found and found[0].n < _FEW:
+        yield t(
+            f"{found[0].n} 題看得出提示不同，但看不出分數的差距。",
+            f"{found[0].n} items show a broken prompt, but hardly a difference in score.",
+        )
 
 
 def _data(one: Pair) -> dict[str, Any]:
