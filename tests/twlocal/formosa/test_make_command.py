@@ -147,6 +147,22 @@ def test_killed_anywhere_and_gone_on_with_gives_the_same_bytes(
     assert bytes_of(tmp_path / "killed.db.out") == bytes_of(tmp_path / "whole.db.out")
 
 
+def test_ctrl_c_stores_what_is_in_flight_and_says_how_to_go_on(command: Call, start: Start, tmp_path: Path) -> None:
+    done(command("formosa", "windows", CORPUS, "--target", "200"))
+    process = start(*DRAFT, "--set", "form=1", "--set", "delay=0.5", "--set", "log=draft.log")
+    log = tmp_path / "draft.log"
+    deadline = time.monotonic() + 60
+    while not log.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "not answered yet; the same command goes on" in stderr and "well-formed" in stdout
+    asked = len(log.read_text(encoding="utf-8").splitlines())
+    counts = json.loads(done(command("formosa", "accounting", "--json")).stdout)
+    assert counts["well_formed"] == asked < 6 and counts["undrafted"] == 6 - asked
+
+
 def test_a_build_that_breaks_off_leaves_what_was_there(
     command: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
