@@ -14,7 +14,7 @@ import pytest
 from twlocal.errors import UsageError
 from twlocal.study import parity
 from twlocal.study.parity import Answer, Engine
-from twlocal.study.report import as_dict, render
+from twlocal.study.report import as_dict, render, said
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -44,7 +44,7 @@ def test_one_other_prompt_is_enough_to_fail() -> None:
     assert (found[0].prompts, found[0].told) == (39, 40)
     assert not parity.holds(found)
     told = render(parity.report([one, two], found, held="the rest"))
-    assert "39 of 40" in told and "one and two were not given the same prompts" in told
+    assert "39 / 40" in told and "one and two were not given the same prompts" in told
 
 
 def test_a_server_that_renders_its_own_prompt_is_said_and_not_held_against_it() -> None:
@@ -52,7 +52,7 @@ def test_a_server_that_renders_its_own_prompt_is_said_and_not_held_against_it() 
     found = parity.pairs(engines)
     assert parity.holds(found)
     report = parity.report(engines, found, held="the rest")
-    assert "not told" in render(report) and any("renders its own" in warning for warning in report.warnings)
+    assert "not told" in render(report) and any("renders its own" in said(warning) for warning in report.warnings)
 
 
 def test_a_broken_engine_is_told_from_chance() -> None:
@@ -111,7 +111,7 @@ def test_two_engines_that_agree_hold(twlocal: Command, model_file: Path, questio
     done = twlocal(*words)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Parity holds" in done.stdout
-    assert "12 of 12" in done.stdout
+    assert "12 / 12" in done.stdout
 
 
 @pytest.mark.parametrize(
