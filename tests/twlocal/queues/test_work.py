@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -236,25 +235,28 @@ def test_questions_that_cannot_be_read_are_a_fault_of_the_file(queue: Queue, tmp
         queue.ahead(text(["m.gguf"], ["q.csv"]))
 
 
-def test_the_disk_keeps_a_fetch_waiting_while_something_may_give_room(
-    queue: Queue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("room", [True, False])
+def test_the_next_fetch_goes_on_beside_what_runs_as_far_as_the_disk_has_room(
+    queue: Queue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: bool
 ) -> None:
     (tmp_path / "m.gguf").write_bytes(b"x")
-    _, [local] = queue.ahead(text(["m.gguf"]))
+    file, [local] = queue.ahead(text(["m.gguf"]))
     held = hub_models.Repository("own/big", "c1", {"big.gguf": 50 * GB})
     assert local.placed is not None
     far = replace(local.placed, model="own/big:big", repository=held, names=("big.gguf",), absent=50 * GB)
     elsewhere = replace(local, entry=replace(local.entry, no=1), placed=far, wish=replace(local.wish, model="own/big"))
     monkeypatch.setattr(hub_models, "absent", lambda repository, names: list(names))
-    monkeypatch.setattr(hub_models, "free_bytes", lambda: 10 * GB)
-    file, _ = queue.ahead(text(["m.gguf"]))
-    environ = {**os.environ, "LOG": str(tmp_path / "log"), "WORKS": "0.5"}
+    monkeypatch.setattr(hub_models, "free_bytes", lambda: 100 * GB if room else 10 * GB)
+    environ = {**os.environ, "LOG": str(tmp_path / "log"), "WORKS": "0.8"}
     around = work.Surroundings(
         queue.database, environ, lambda wish: False, command=(sys.executable, str(tmp_path / "script.py"))
     )
     with opened(queue.database) as (_, queues):
-        row = queues.begin(file, [local.wish], pid=1, host="here", at=datetime.now().isoformat())
+        row = queues.begin(file, [local.wish], pid=1, host="here", at="2026-01-01T00:00:00.000000Z")
         work.Work(row.id, [local, elsewhere], queues, around, screen=queue.screen, stop=work.Stop()).run()
         assert queues.fetched(row.id) == {("own/big", "c1"): ("big.gguf",)}, "written down before it began"
     log = queue.log()
-    assert [told["words"][0] for told in log] == ["run", "fetch", "run"], "only when nothing ran any more"
+    [fetch] = [told for told in log if told["words"][0] == "fetch"]
+    first, second = (told for told in log if told["words"][0] == "run")
+    assert overlap(fetch, first) is room
+    assert not overlap(fetch, second)
