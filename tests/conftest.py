@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -173,3 +174,46 @@ def stored_run(tmp_path: Path) -> Iterator[Callable[..., Any]]:
     yield make
     for runs in opened:
         runs.close()
+
+
+_CLUSTER = """
+import sys, ray
+info = ray.init(
+    address="local", num_cpus=3, object_store_memory=80 << 20, include_dashboard=False, log_to_driver=False,
+    logging_level="ERROR", _temp_dir=sys.argv[1],
+)
+
+@ray.remote(num_cpus=2)
+class Busy:
+    def here(self):
+        return True
+
+busy = Busy.remote()
+ray.get(busy.here.remote())
+print(info.address_info["address"], flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="session")
+def ray_cluster() -> Iterator[tuple[str, dict[str, str]]]:
+    """A Ray cluster of somebody else's on this machine: its address, and the environment that it takes.
+
+    One CPU of its three is free, and it has no GPU.
+    """
+    pytest.importorskip("ray")
+    env = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 2, "RAY_USAGE_STATS_ENABLED": "0"}
+    with (
+        tempfile.TemporaryDirectory(prefix="ray-", dir="/tmp", ignore_cleanup_errors=True) as folder,
+        subprocess.Popen(
+            [sys.executable, "-c", _CLUSTER, folder],
+            env=environment(**env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        yield process.stdout.readline().strip(), env
+        process.communicate()
