@@ -156,7 +156,9 @@ def prepared(path: Path, count: int) -> Any:
     connection = db.conn
     with db.atomic():
         connection.execute(
-            "INSERT INTO runs VALUES (1,'k','n','m','b','x','p',1,0,'{}','{}','2026-01-01T00:00:00Z',NULL)"
+            "INSERT INTO runs (id, key, name, model, backend, bench, protocol, repeats, private, wish, manifest, "
+            "created_at) "
+            "VALUES (1,'k','n','m','b','x','p',1,0,'{}','{}','2026-01-01T00:00:00Z')"
         )
         connection.execute("INSERT INTO sittings VALUES (1,1,'2026','2026',NULL,NULL,'',1,'h','e','1','{}','{}')")
         connection.executemany(
