@@ -17,7 +17,7 @@ NO_AMX := -DCMAKE_C_FLAGS=-mno-amx-int8 -DCMAKE_CXX_FLAGS=-mno-amx-int8
 export CMAKE_ARGS ?= -DLLAVA_BUILD=OFF $(if $(filter-out 0,$(AMX)),$(NO_AMX))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo demo-formosa test test-engines test-browser test-mlx test-vllm test-ray parity coverage lint types format build clean
+.PHONY: demo demo-formosa test test-engines test-browser test-mlx test-vllm test-ray parity coverage lint types format docs build clean
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/twlocal run $(MODEL) --bench demo --protocol $(PROTOCOL) --limit $(LIMIT) --db $(DEMO_DB)
@@ -63,7 +63,7 @@ test-engines: $(VENV)/.installed-dev $(VENV)/.installed-demo $(VENV)/.installed-
 	$(BIN)/python -m pytest -m "engine or slow" --timeout 600
 
 # Pages in a real headless Chromium: the system's (apt install chromium fonts-noto-cjk), or TWLOCAL_CHROMIUM=path.
-test-browser: $(VENV)/.installed-dev $(VENV)/.installed-browser
+test-browser: $(VENV)/.installed-dev $(VENV)/.installed-browser $(VENV)/.installed-docs
 	$(BIN)/python -m pytest -m browser tests/browser
 
 # MLX with a real small model, in a virtual environment of its own: mlx-lm wants a newer transformers than other engines.
@@ -148,6 +148,11 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The documentation site into build/site; a link that leads nowhere fails. To look at it: python -m http.server -d build/site
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "The site is in build/site: open build/site/index.html"
+
 build: $(VENV)/.installed-dev
 	rm -rf build dist
 	$(BIN)/python -m build
@@ -174,6 +179,10 @@ $(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
 
 $(VENV)/.installed-browser: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[browser-test]'
+	@touch $@
+
+$(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.installed-demo-formosa: $(VENV)/.installed-demo
