@@ -78,9 +78,9 @@ def read(
     Raises UsageError, naming file and line.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{path.name} is not TOML: {error}", hint="twlocal queue --help shows one") from error
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
@@ -133,6 +133,8 @@ class _Reader:
             value = one.pop(key, None)
             if not isinstance(value, str) or not value.strip():
                 raise self._error(begin, f"{name}[{at}] does not say which {key} it is", f'{key} = "…"')
+            if value.startswith("-"):  # on a command line it would be an option
+                raise self._error(begin, f"{name}[{at}]: {value!r} names no {key}", f'{key} = "…"')
 
             def line_of(wanted: str, begin: int = begin, end: int = end) -> int:
                 return self._line_of_key(wanted, begin, end)
@@ -147,6 +149,10 @@ class _Reader:
             if name == "settings":
                 if not isinstance(value, dict):
                     raise self._error(line, f"{place}settings is a table of the engine's settings", "{ slots = 4 }")
+                try:
+                    json.dumps(value)
+                except TypeError:
+                    raise self._error(line, f"{place}settings holds a date or a time", "write it as text") from None
                 continue
             option = self._options.get(name)
             if option is None:
@@ -159,7 +165,7 @@ class _Reader:
                 raise self._error(line, "trust_remote_code is said for one model", hint)
             if option.flag != isinstance(value, bool):
                 wanted = "true or false" if option.flag else "a value"
-                raise self._error(line, f"{place}{name} takes {wanted}, not {json.dumps(value)}", "")
+                raise self._error(line, f"{place}{name} takes {wanted}, not {json.dumps(value, default=str)}", "")
             if not isinstance(value, str | int | float | bool):
                 raise self._error(line, f"{place}{name} takes one value", "")
         return given
@@ -184,11 +190,12 @@ class _Reader:
             words += ["--set", f"{name}={json.dumps(value, ensure_ascii=False)}"]
         try:
             wish = self._parse(words)
-        except UsageError as error:
+        except (UsageError, OSError) as error:
             at = sorted(set(lines))
             where = f"line {at[0]}" if len(at) == 1 else f"lines {at[0]} and {at[1]}"
+            said, hint = (error.message, error.hint) if isinstance(error, UsageError) else (str(error.strerror), "")
             raise UsageError(
-                f"{self._path.name}, {where}: {model['model']} on {bench['bench']}: {error.message}", hint=error.hint
+                f"{self._path.name}, {where}: {model['model']} on {bench['bench']}: {said}", hint=hint
             ) from error
         return Entry(no, model["model"], bench["bench"], ("run", *words), wish, lines)
 
@@ -198,9 +205,9 @@ class _Reader:
             return name
         try:
             path = self._path.parent / Path(name).expanduser()
-        except RuntimeError:
+            return str(path.absolute()) if path.exists() and (path.suffix or path.is_dir()) else name
+        except (RuntimeError, OSError):  # no home, or a name that no disk takes: the call tells what is wrong
             return name
-        return str(path.absolute()) if path.exists() and (path.suffix or path.is_dir()) else name
 
     # ── lines ─────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -105,6 +105,11 @@ def test_files_stand_beside_the_queue_and_names_of_ours_mean_ours(tmp_path: Path
         ('trust_remote_code = true\nmodels = ["T1"]\nbenchmarks = ["demo"]\n', "line 1", "said for one model"),
         ('benchmarks = ["demo"]\nmodels = [\n "T1",\n "T1",\n]\n', "line 4", "stands in it twice"),
         ('benchmarks = ["demo"]\nmodels = [\n 3,\n]\n', "line 2", "neither a name nor a table"),
+        ('models = ["T1"]\nbenchmarks = ["demo"]\nprivate = 2026-01-01\n', "line 3", "takes true or false"),
+        ('models = ["T1"]\nbenchmarks = ["demo"]\nsettings = { a = 2026-01-01 }\n', "line 3", "a date or a time"),
+        (f'models = ["{"a" * 300}"]\nbenchmarks = ["demo"]\n', "lines 1 and 2", "name too long"),
+        ('models = ["--help"]\nbenchmarks = ["demo"]\n', "line 1", "'--help' names no model"),
+        (f'models = ["T1"]\nbenchmarks = ["demo"]\nx = {"[" * 5000}{"]" * 5000}\n', "", "is not TOML"),
     ],
 )  # fmt: skip
 def test_a_fault_is_named_with_its_line(tmp_path: Path, text: str, line: str, says: str) -> None:
@@ -112,6 +117,13 @@ def test_a_fault_is_named_with_its_line(tmp_path: Path, text: str, line: str, sa
         parsed(tmp_path, text)
     assert "夜間.toml" in caught.value.message
     assert line in caught.value.message
+
+
+def test_a_file_of_a_windows_editor(tmp_path: Path) -> None:
+    text = 'models = ["T1"]\nbenchmarks = ["demo"]\n'
+    (tmp_path / "q.toml").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    [entry] = read(tmp_path / "q.toml", run_options(), wish_of_words, is_own_name).entries
+    assert entry.words == ("run", "T1", "--bench", "demo")
 
 
 def test_a_fault_has_a_hint(tmp_path: Path) -> None:
