@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from twlocal.exam.ledger import Ledger
 from twlocal.exam.model import Region
@@ -18,11 +18,13 @@ from twlocal.exam.review.decided import KEEP, WITHDRAW, Decided, Noted
 from twlocal.exam.review.sight import Document
 
 BY_PERSON = "decision"
+_KEPT = 8  # lists that are kept while nothing is written
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """An item in the list. `flags` are the doubts about it, `paper_flags` those about its paper; `rule` withdrew it."""
+class Entry(NamedTuple):
+    """An item in the list. A tuple and not a dataclass, because a build has a quarter of a million of them.
+
+    `flags` are the doubts about it, `paper_flags` those about its paper; `rule` withdrew it."""
 
     id: str
     paper: str
@@ -85,7 +87,11 @@ class Desk:
         self.decided = Decided(ledger)
         self._version = -1
         self._entries: tuple[Entry, ...] = ()
+        self._flagged: tuple[Entry, ...] = ()
+        self._by_rule: tuple[Entry, ...] = ()
         self._places: dict[str, int] = {}
+        self._by_hash: dict[str, Entry] = {}
+        self._shown: tuple[tuple[int, int], dict[tuple[str, str], list[tuple[Entry, str]]]] = ((-1, -1), {})
 
     def entries(self) -> Sequence[Entry]:
         """All published and withdrawn items: those with doubts of their own, those of doubtful papers, the others."""
@@ -94,14 +100,42 @@ class Desk:
             found = [_entry(row) for row in self._ledger.query(_ENTRIES)]
             found.sort(key=lambda one: (_rank(one), one.paper, one.number))
             self._entries, self._version = tuple(found), version
+            self._flagged = tuple(entry for entry in found if entry.flagged)
+            self._by_rule = tuple(entry for entry in found if entry.rule)
             self._places = {entry.id: k for k, entry in enumerate(found)}
+            self._by_hash = {entry.content_hash: entry for entry in found}
         return self._entries
 
     def chosen(self, show: str, subject: str = "") -> list[tuple[Entry, str]]:
-        """The items that `show` (a key of SHOWN) lets through, with their state; `subject` "" is every one."""
+        """The items that `show` (a key of SHOWN) lets through, with their state; `subject` "" is every one.
+
+        Kept until something is written, so that walking from item to item costs nothing.
+        """
+        self.entries()
+        ((written,),) = self._ledger.query("SELECT total_changes()")
+        if self._shown[0] != (stamp := (self._version, written)):
+            self._shown = (stamp, {})
+        kept = self._shown[1]
+        if (found := kept.get((show, subject))) is None:
+            if len(kept) >= _KEPT:
+                kept.clear()
+            found = kept[show, subject] = self._choose(show, subject)
+        return found
+
+    def _choose(self, show: str, subject: str) -> list[tuple[Entry, str]]:
         lets, noted = SHOWN[show], self.decided.holding()
-        found = ((one, state(one, noted.get(one.content_hash))) for one in self.entries())
+        found = ((one, state(one, noted.get(one.content_hash))) for one in self._among(show, noted))
         return [(one, now) for one, now in found if (not subject or one.subject == subject) and lets(one, now)]
+
+    def _among(self, show: str, noted: Mapping[str, Noted]) -> Sequence[Entry]:
+        """The items among which those that `show` lets through are, in order."""
+        if show == "all":
+            return self._entries
+        if show in ("todo", "flagged"):
+            return self._flagged
+        touched = {entry.id: entry for entry in self._by_rule}
+        touched |= {entry.id: entry for hashed in noted if (entry := self._by_hash.get(hashed))}
+        return sorted(touched.values(), key=self.place)
 
     def subjects(self) -> list[str]:
         """The subjects that have items."""
@@ -109,9 +143,12 @@ class Desk:
 
     def counts(self) -> dict[str, int]:
         """How many items each key of SHOWN lets through."""
-        noted = self.decided.holding()
-        states = [(one, state(one, noted.get(one.content_hash))) for one in self.entries()]
-        return {show: sum(lets(one, now) for one, now in states) for show, lets in SHOWN.items()}
+        return {show: len(self.chosen(show)) if show != "all" else len(self.entries()) for show in SHOWN}
+
+    def hashed(self, content_hash: str) -> Entry | None:
+        """An item by its content hash."""
+        self.entries()
+        return self._by_hash.get(content_hash)
 
     def place(self, entry: Entry) -> int:
         """Where an item stands among all."""
@@ -188,8 +225,9 @@ _SHEET = """
 
 def _entry(row: Sequence[Any]) -> Entry:
     paper, number, subject, hashed, rule, flags, paper_flags, stem = row
-    own, of_paper = list(json.loads(flags)), []
-    for flag in json.loads(paper_flags):
+    own = json.loads(flags) if flags != "[]" else []
+    of_paper = []
+    for flag in json.loads(paper_flags) if paper_flags != "[]" else ():
         name, _, which = flag.partition(":")
         if name != "changed_without_note":
             of_paper.append(flag)

@@ -47,6 +47,7 @@ class Review:
     def __init__(self, ledger: Ledger, *, by: str, now: Callable[[], str], lang: str, sight: Sight) -> None:
         self._desk, self._by, self._now, self._lang, self._sight = Desk(ledger), by, now, lang, sight
         self._token = secrets.token_urlsafe(32)
+        self._desk.entries()  # takes seconds for a quarter of a million: before anybody waits for a page
 
     def app(self) -> web.Application:
         """The application, without a place to listen."""
@@ -157,9 +158,7 @@ class Review:
         return self._plain_visit(view, self._desk.decided.one(number) if number is not None else None)
 
     def _plain_visit(self, view: View, done: Noted | None = None, said: Text | None = None) -> Visit:
-        entry = None
-        if done is not None:
-            entry = next((one for one in self._desk.entries() if one.content_hash == done.content_hash), None)
+        entry = None if done is None else self._desk.hashed(done.content_hash)
         return Visit(self._token, self._by, view, done, entry.id if entry else "", said)
 
     async def _picture(self, request: web.Request) -> web.Response:
@@ -207,7 +206,7 @@ class Review:
         if number is None:
             raise web.HTTPBadRequest(text="The form is not one of this review.\n")
         noted = self._desk.decided.one(number)
-        entry = next((e for e in self._desk.entries() if noted and e.content_hash == noted.content_hash), None)
+        entry = None if noted is None else self._desk.hashed(noted.content_hash)
         try:
             self._desk.decided.undo(number, self._now())
         except Overtaken:
