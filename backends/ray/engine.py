@@ -118,7 +118,7 @@ class Spread:
                 if not busy and not deal.waiting:
                     return
                 if not self._calls:
-                    raise EngineDied("no actor is left, and none finds a place in the cluster")
+                    raise BackendError("no actor is left, and none finds a place in the cluster")
                 actor, doing, result = self._next_result()
                 if isinstance(result, Exception):
                     yield from self._lost(actor, result, deal)
@@ -214,7 +214,12 @@ class Spread:
         except self._ray.exceptions.RayError as error:
             return actor, doing, error
 
+    def _check_nodes(self) -> None:
+        if not self._cluster.nodes():
+            raise BackendError("no node of the Ray cluster is left", hint="the same command goes on in another one")
+
     def _no_place(self, late: int) -> ConfigurationError:
+        self._check_nodes()
         layout, free = self._layout, self._cluster.free()
         gpus = f"{layout.gpus:g} GPU and " if layout.gpus else ""
         return ConfigurationError(
@@ -261,11 +266,13 @@ class Spread:
             yield Completion(blame.request.key, error_kind=ENGINE_DIED, error=death.message, attempts=blame.deaths)
         elif blame is not None:
             self._deaths.tell(blame.request.key, death.message)
+        # No EngineDied: this process is alive, and asking it again cannot help.
         if self._losses > MAX_LOSSES:
-            raise EngineDied(
+            raise BackendError(
                 f"{self._losses} actors were lost without one answer between; the last time: {death.message}",
                 hint=death.hint,
             ) from death
+        self._check_nodes()
         self._actors.append(self._new())
 
     def _death(self, actor: _Held, error: Exception) -> BackendError:
