@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,18 +34,13 @@ class ItemSet:
     bench: str
     rows: tuple[tuple[str, str, str], ...]  # ch, qh, subject
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The first 16 hex digits of a sha256 over the rows."""
         text = "\n".join("\t".join(row) for row in self.rows)
         return hashlib.sha256(f"{self.bench}\n{text}".encode()).hexdigest()[:16]
 
-    @property
-    def has_content(self) -> bool:
-        """Whether every row tells its content hash, which alone tells rows apart."""
-        return all(ch for ch, _, _ in self.rows)
-
-    @property
+    @cached_property
     def has_subjects(self) -> bool:
         return any(subject for _, _, subject in self.rows)
 

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from twlocal.board import protocols
-from twlocal.board.cells import EXCHANGE, OURS, Cell, ItemSet, Meta
+from twlocal.board.cells import EXCHANGE, OURS, Cell, ItemSet, Meta, contradictions
 from twlocal.bundle import exchange, readings, write
 from twlocal.bundle import manifest as manifests
 from twlocal.bundle.scrub import bench_name
+from twlocal.bundle.stored import FIELD, ROW, UNTOLD, Packed
 from twlocal.judge import judge
 
 if TYPE_CHECKING:
@@ -118,10 +119,8 @@ class Gatherer:
             self.found.cells.append(replace(old, model=result.model))
             meta = old.meta
         else:
-            packed = stored.packed(result.id)
             meta = _of_result(result, source)
-            board = "-" * len(packed.board) if result.kind == "twinkle" else packed.board  # its `ok` is another reading
-            if not self._add(result.model, bench, (packed.rows, board, packed.own, packed.cut), meta):
+            if not self._add(result.model, bench, stored.packed(result.id), meta):
                 return
         text = protocols.bundled(meta.protocol, meta.protocol_sha256, meta.max_tokens)
         if text is not None:
@@ -146,15 +145,19 @@ class Gatherer:
         self.found.items[cell.items] = self._known.items[cell.items]
         return cell
 
-    def _add(self, model: str, bench: str, packed: tuple[str, str, str, str], meta: Meta) -> bool:
+    def _add(self, model: str, bench: str, packed: Packed, meta: Meta) -> bool:
         """Take a result's rows in; whether they tell anything that a board can show."""
-        rows, *facts = packed
-        layout = self._layouts.get((bench, rows))
+        layout = self._layouts.get((bench, packed.rows))
         if layout is None:
-            layout = self._layouts[bench, rows] = _layout(bench, rows, self._withdrawn.get(bench, frozenset()))
-        columns = layout.columns(*facts)
-        if not columns:
-            self.found.left_out.append((meta.name, "its rows tell neither twlocal's readings nor the public board's"))
+            layout = _layout(bench, packed.rows, self._withdrawn.get(bench, frozenset()))
+            self._layouts[bench, packed.rows] = layout
+        # What Twinkle Eval calls right is another reading than the exchange format's.
+        columns = layout.columns(packed.facts, exchange_told=meta.kind != "twinkle")
+        why = "its rows tell neither twlocal's readings nor the public board's" if not columns else ""
+        if odd := contradictions(columns, meta.reader):
+            why = f"its rows exclude each other: {'; '.join(odd)}"
+        if why:
+            self.found.left_out.append((meta.name, why))
             return False
         self.found.items[layout.items.id] = layout.items
         meta = replace(meta, withdrawn=meta.withdrawn + layout.withdrawn)
@@ -183,24 +186,19 @@ class _Rows:
     """Rows of a run, gathered in the form of `Stored.packed`."""
 
     def __init__(self) -> None:
-        self._lines: list[str] = []
-        self._facts: tuple[list[str], list[str], list[str]] = ([], [], [])
+        self._rows: list[str] = []
+        self._facts: list[str] = []
 
     def add(
         self, ch: str, qh: str, subject: str, repeat: int, own: readings.ReadingRow, board: exchange.BoardRow | None
     ) -> None:
-        plain = subject.replace("\t", " ").replace("\n", " ")
-        self._lines.append(f"{ch}\t{qh}\t{plain}\t{repeat}")
-        facts = self._facts
-        facts[0].append(
-            "-" if board is None else chr(48 + sum(getattr(board, f) << at for at, f in enumerate(EXCHANGE)))
-        )
-        facts[1].append(chr(48 + sum(getattr(own, fact) << at for at, fact in enumerate(OURS))))
-        facts[2].append("1" if own.truncated else "0")
+        self._rows.append(FIELD.join((ch, qh, subject, str(repeat))))
+        first = UNTOLD[0] if board is None else sum(getattr(board, fact) << at for at, fact in enumerate(EXCHANGE))
+        second = sum(getattr(own, fact) << at for at, fact in enumerate(OURS))
+        self._facts.append(chr(256 + first + 16 * second + 1024 * own.truncated))
 
-    def packed(self) -> tuple[str, str, str, str]:
-        board, own, cut = ("".join(part) for part in self._facts)
-        return "\n".join(self._lines), board, own, cut
+    def packed(self) -> Packed:
+        return Packed(ROW.join(self._rows), "".join(self._facts))
 
 
 @dataclass(frozen=True)
@@ -213,28 +211,34 @@ class _Layout:
     slots: Any
     withdrawn: int
 
-    def columns(self, board: str, own: str, cut: str) -> dict[str, tuple[str, ...]]:
+    def columns(self, packed: str, *, exchange_told: bool = True) -> dict[str, tuple[str, ...]]:
         """The facts that every row tells, as texts; nothing where not even one reading is told."""
+        values = np.frombuffer(packed.encode("utf-16-le"), dtype="<u2")[self.kept].astype(np.int32) - 256
+        placed: Any = np.full(self.askings * len(self.items.rows), _ABSENT, dtype=np.int32)
+        placed[self.slots] = values
+        placed = placed.reshape(self.askings, len(self.items.rows))
+        absent = placed == _ABSENT
+        board, own, cut = placed & 15, placed >> 4 & 63, placed >> 10 & 3
         found: dict[str, tuple[str, ...]] = {}
-        told = False
-        for names, packed, first in ((EXCHANGE, board, True), (OURS, own, False), (("truncated",), cut, False)):
-            place = self._placed(packed)
-            if first:
-                place = place[:1]
-            if (place == ord("-")).any() or (names == ("truncated",) and not told):
-                continue
-            told = True
-            for at, name in enumerate(names):
-                bits = np.where(place == 0, ord("-"), 48 + ((place - 48) >> at & 1)).astype(np.uint8)
-                found[name] = tuple(bytes(asking).decode("ascii") for asking in bits)
+        if exchange_told and not (board[:1][~absent[:1]] == UNTOLD[0]).any():
+            found |= _texts(EXCHANGE, board[:1], absent[:1])
+        if not (own[~absent] == UNTOLD[1]).any():
+            found |= _texts(OURS, own, absent)
+        if found and not (cut[~absent] == UNTOLD[2]).any():
+            found |= _texts(("truncated",), cut, absent)
         return found
 
-    def _placed(self, packed: str) -> Any:
-        """The characters of the rows by (asking, item); 0 where no row goes."""
-        values = np.frombuffer(packed.encode("ascii"), dtype=np.uint8)[self.kept].astype(np.int16)
-        placed: Any = np.zeros(self.askings * len(self.items.rows), dtype=np.int16)
-        placed[self.slots] = values
-        return placed.reshape(self.askings, len(self.items.rows))
+
+_ABSENT = -1
+
+
+def _texts(names: Sequence[str], values: Any, absent: Any) -> dict[str, tuple[str, ...]]:
+    """Each bit of the values as a column of 0 and 1."""
+    found = {}
+    for at, name in enumerate(names):
+        shown = np.where(absent, ord("-"), 48 + (values >> at & 1)).astype(np.uint8)
+        found[name] = tuple(asking.tobytes().decode("ascii") for asking in shown)
+    return found
 
 
 def _layout(bench: str, rows: str, withdrawn: frozenset[str]) -> _Layout:
@@ -242,8 +246,9 @@ def _layout(bench: str, rows: str, withdrawn: frozenset[str]) -> _Layout:
     kept: list[int] = []
     askings: dict[int, list[tuple[tuple[str, str, str], int]]] = {}
     gone = 0
-    for at, line in enumerate(rows.split("\n") if rows else ()):
-        ch, qh, subject, repeat = line.split("\t")
+    for at, line in enumerate(rows.split(ROW) if rows else ()):
+        ch, qh, *subject_parts, repeat = line.split(FIELD)
+        subject = " ".join(subject_parts)
         if ch in withdrawn:
             gone += repeat == "0"
             continue

@@ -14,7 +14,7 @@ from twlocal.board.cells import ItemSet, Read
 from twlocal.stats import Interval, wilson
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Numbers:
     """Counts of responses; rates are shares of n, None while it is 0 or the count is not told (None).
 
@@ -49,12 +49,12 @@ class Numbers:
     def parse_rate(self) -> float | None:
         return self.share(self.parsed)
 
-    @property
+    @cached_property
     def interval(self) -> Interval:
         """Wilson 95% of `accuracy`, over distinct questions: repeats of one tell nothing new (as in Tally)."""
         return self._wilson(self.correct)
 
-    @property
+    @cached_property
     def lenient_interval(self) -> Interval:
         return self._wilson(self.lenient_correct)
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 import twlocal
 from twlocal.board import figures, words
-from twlocal.board.board import UNRANKED, Bench, Board, axes_of
+from twlocal.board.board import UNRANKED, Bench, Board, Entry, axes_of
 from twlocal.board.history import Entry as HistoryEntry
 from twlocal.board.names import subject_slugs
 from twlocal.board.numbers import Numbers
@@ -79,6 +79,7 @@ class _Pages:
             [templates(), said, [name for name, _ in self._nav], [(b.name, b.title) for b in board.benches]]
         )
         self._digests: dict[str, str] = {}
+        self._subject_rows: dict[str, Mapping[str, list[tuple[Entry, Numbers]]]] = {}
         self._env: Environment | None = None
         self._styles = [asset("board.css", "twlocal.board")]
 
@@ -222,7 +223,7 @@ class _Pages:
                     "bench": bench,
                     "entry": entry,
                     "cell": _shown(bench, slug),
-                    "subjects": [(name, self._slugs[bench.name][name], _figures(one)) for name, one in entry.subjects],
+                    "subjects": [(name, self._slugs[bench.name][name], _row(one)) for name, one in entry.subjects],
                 }
                 for bench, entry in entries
             ],
@@ -230,10 +231,21 @@ class _Pages:
             thinking=words.THINKING,
         )
 
+    def _by_subject(self, bench: Bench) -> Mapping[str, list[tuple[Entry, Numbers]]]:
+        """Every result's numbers on each subject of a bench."""
+        if bench.name not in self._subject_rows:
+            found: dict[str, list[tuple[Entry, Numbers]]] = {name: [] for name in bench.subjects}
+            for entry in bench.entries:
+                for name, one in entry.subjects:
+                    found[name].append((entry, one))
+            self._subject_rows[bench.name] = found
+        return self._subject_rows[bench.name]
+
     def _subject(self, bench: Bench, subject: str) -> str:
-        rows = [(entry, _figures(one)) for entry in bench.entries for name, one in entry.subjects if name == subject]
-        rows.sort(key=lambda row: (not row[0].ranked, -(row[1]["numbers"].accuracy or 0), row[0].slug))
-        most = max((row[1]["numbers"].items for row in rows), default=0)
+        found = self._by_subject(bench)[subject]
+        ordered = sorted(found, key=lambda row: (not row[0].ranked, -(row[1].accuracy or 0), row[0].slug))
+        rows = [(entry, _row(one)) for entry, one in ordered]
+        most = max((one.items for _, one in found), default=0)
         title = t(subject, subject) if subject else t("（未分科）", "(no subject)")
         return self._render(
             "subject.html.j2",
@@ -252,13 +264,7 @@ class _Pages:
         for bench in self._board.benches:
             rows = []
             for subject in bench.subjects:
-                own = [
-                    (one, entry)
-                    for entry in bench.entries
-                    if entry.ranked
-                    for name, one in entry.subjects
-                    if name == subject and one.n
-                ]
+                own = [(one, entry) for entry, one in self._by_subject(bench)[subject] if entry.ranked and one.n]
                 scores = sorted(one.accuracy or 0.0 for one, _ in own)
                 best = max(own, key=lambda row: (row[0].accuracy or 0.0, row[1].slug), default=None)
                 rows.append(
@@ -409,6 +415,14 @@ def _figures(one: Numbers) -> dict[str, Any]:
     }
 
 
+def _row(one: Numbers) -> Markup:
+    """The cells of a row of numbers (see the macro `columns`), made at once: a board has sixty thousand such rows."""
+    shown = _figures(one)
+    names = ("n", "strict", "between", "bar", "lenient", "box", "parse")
+    # Digits, signs and the bar's own markup: nothing that has to be escaped.
+    return Markup("".join(f'<td class="{"wide-bar" if name == "bar" else "num"}">{shown[name]}</td>' for name in names))
+
+
 def _shown(bench: Bench, slug: str) -> dict[str, Any] | None:
     """A result as the tables show it; None where there is none."""
     entry = bench.of(slug)
@@ -429,11 +443,12 @@ def _bar(one: Numbers) -> Markup:
     """The interval as a bar on a line from 0 to 100%, for the eye; the numbers stand beside it."""
     if not one.n:
         return Markup("")
-    low, high = 100 * one.interval.low, 100 * one.interval.high
+    low, high, value = 100 * one.interval.low, 100 * one.interval.high, 100 * (one.accuracy or 0)
+    # Numbers only: nothing that has to be escaped.
     return Markup(
-        '<span class="ci" aria-hidden="true"><i style="left:{:.1f}%;width:{:.1f}%"></i>'
-        '<b style="left:{:.1f}%"></b></span>'
-    ).format(low, high - low, 100 * (one.accuracy or 0))
+        f'<span class="ci" aria-hidden="true"><i style="left:{low:.1f}%;width:{high - low:.1f}%"></i>'
+        f'<b style="left:{value:.1f}%"></b></span>'
+    )
 
 
 def _change(change: Any) -> dict[str, Any]:
