@@ -25,6 +25,8 @@ _ROW = 24  # pixels a named row
 _OPEN, _BETWEEN, _CLOSE = "\ue000", "\ue001", "\ue002"
 _WORD = re.compile(f">{_OPEN}([^<>]*){_BETWEEN}([^<>]*){_CLOSE}<")
 _PRIVATE = str.maketrans("", "", _OPEN + _BETWEEN + _CLOSE)
+# What XML cannot hold, and what draws ends the whole process over it.
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ROOT = re.compile(r'^<svg[^>]*? width="(\d+)" height="(\d+)"[^>]*>')
 _NOISE = re.compile(r' (?:role|aria-roledescription|aria-hidden|pointer-events|class)="[^"]*"')
 _CONFIG: Mapping[str, Any] = {
@@ -80,7 +82,7 @@ def svg(spec: Mapping[str, Any], *, name: str, title: Text, description: Text, l
     unique in its page. title, description: for screen readers; the description says what the picture shows.
     Raises UsageError where the extra `html` is not installed, ValueError for a specification that does not hold.
     """
-    whole = {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", **spec, "config": _CONFIG}
+    whole = {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", **_drawable(spec), "config": _CONFIG}
     drawn = library().vegalite_to_svg(whole, allowed_base_urls=[])
     root = _ROOT.match(drawn)
     if root is None:
@@ -98,6 +100,15 @@ def svg(spec: Mapping[str, Any], *, name: str, title: Text, description: Text, l
     return opening + Markup(inside)
 
 
+def _drawable(value: Any) -> Any:
+    """A specification whose texts an SVG can hold: other characters are spelled."""
+    if isinstance(value, str):
+        return _NO_XML.sub(lambda found: f"\\x{ord(found[0]):02x}", value)
+    if isinstance(value, Mapping):
+        return {_drawable(name): _drawable(one) for name, one in value.items()}
+    return [_drawable(one) for one in value] if isinstance(value, list | tuple) else value
+
+
 def figure(drawn: Markup, caption: Text) -> Markup:
     """A chart with its caption; on a screen too narrow for it, it scrolls by itself."""
     return Markup("<figure><figcaption>{}</figcaption>{}</figure>").format(escape(caption), drawn)
@@ -107,7 +118,7 @@ def figure(drawn: Markup, caption: Text) -> Markup:
 class Estimate:
     """A share of 1 with its interval, and perhaps another one to set beside it (a hollow mark)."""
 
-    label: str
+    label: str | Text
     value: float
     low: float
     high: float
@@ -149,13 +160,15 @@ def intervals(rows: Sequence[Estimate], axis: Text, *, reference: float | None =
     }
 
 
-def _distinct(labels: Iterable[str]) -> list[str]:
+def _distinct(labels: Iterable[str | Text]) -> list[str]:
     # Two rows of one name would be drawn as one: what tells them apart has no width.
     seen: Counter[str] = Counter()
     result = []
-    for label in map(_bare, labels):
-        result.append(label + "\u200b" * seen[label])
-        seen[label] += 1
+    for label in labels:
+        key = word(label) if isinstance(label, Text) else _bare(label)
+        apart = "\u200b" * seen[key]
+        result.append(word(Text(label.zh + apart, label.en + apart)) if isinstance(label, Text) else key + apart)
+        seen[key] += 1
     return result
 
 

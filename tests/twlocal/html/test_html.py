@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 import sys
+from xml.etree import ElementTree
 
 import jinja2
 import pytest
@@ -125,3 +126,12 @@ def test_without_the_library_the_way_out_is_named(monkeypatch):
     with pytest.raises(UsageError) as error:
         charts.svg({}, name="c", title=t("圖", "chart"), description=t("", ""))
     assert "pip install 'twlocal[html]'" in str(error.value)
+
+
+def test_a_name_that_no_svg_can_hold_is_drawn_spelled():
+    names = ["\x1b[31m民法", "刑\x00法", "非字\uffff", "孤\ud800", "𠮷野家", "a\nb</text><script>"]
+    rows = [charts.Estimate(name, 0.5, 0.4, 0.6) for name in names]
+    drawn = charts.svg(charts.intervals(rows, t("率", "rate")), name="x", title=t("a", "a"), description=t("b", "b"))
+    ElementTree.fromstring(drawn)
+    for said in (r"\x1b[31m民法", r"刑\x00法", r"非字\xffff", r"孤\xd800", "𠮷野家"):
+        assert said in drawn
