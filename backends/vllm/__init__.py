@@ -27,9 +27,11 @@ ISOLATE = True
 # Cards and their workers are given back in order; then whatever is left is killed.
 CLOSE_SECONDS = 10.0
 SETTINGS = NAMES
-# How the prompt is written, how chance falls, where an answer ends, and what is computed in. Batches and cards change
-# low bits (hardly in float32), and are recorded by the sitting.
-ANSWERING = frozenset({"chat_template", "dtype", "seed", "stop_at_box", "template_day", "template_variables"})
+# How the prompt is written, how chance falls, what form an answer has and where it ends, and what is computed in.
+# Batches and cards change low bits (hardly in float32), and are recorded by the sitting.
+ANSWERING = frozenset(
+    {"chat_template", "dtype", "json_schema", "seed", "stop_at_box", "template_day", "template_variables"}
+)
 
 
 def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from twlocal.backends.vllm.layout import Layout
-from twlocal.backends.vllm.library import Library
+from twlocal.backends.vllm.library import Form, Library
 from twlocal.errors import ConfigurationError, EngineDied, ModelError, TwlocalError
 
 # Everything that a request may bring along besides its text, which is all that is asked here: no memory is kept for it.
@@ -47,8 +47,9 @@ class Core:
         multimodal: bool,
         trust_remote_code: bool,
         watched: bool,
+        form: Form | None = None,
     ) -> None:
-        self._library = library
+        self._library, self._form = library, form
         self._written: dict[str, list[int]] = {}
         kinds = library.RequestOutputKind
         self._kind = kinds.DELTA if watched else kinds.FINAL_ONLY
@@ -75,6 +76,7 @@ class Core:
                 limit_mm_per_prompt=_NO_MEDIA if multimodal else {},
                 disable_log_stats=True,
                 use_tqdm_on_load=False,
+                **({"structured_outputs_config": form.config} if form else {}),
             ).create_engine_config()
             if not exact and hasattr(config.model_config, "original_max_model_len"):
                 # As when vLLM chooses the length itself: it is shrunk to what fits, where it otherwise does not start.
@@ -97,7 +99,8 @@ class Core:
 
     def add(self, number: str, tokens: Sequence[int], sampling: Mapping[str, Any]) -> None:
         """Give it a prompt. Raises ValueError where vLLM does not take it."""
-        params = self._library.SamplingParams(**sampling, detokenize=False, output_kind=self._kind)
+        held = {"structured_outputs": self._form.one()} if self._form else {}
+        params = self._library.SamplingParams(**sampling, **held, detokenize=False, output_kind=self._kind)
         # Both spellings of a prompt of ids that vLLM has had: the newer one spares it the way through its renderer.
         self._engine.add_request(number, {"type": "token", "prompt_token_ids": list(tokens)}, params)
         self._written[number] = []

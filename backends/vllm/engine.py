@@ -84,6 +84,7 @@ def load(model: str, decoding: Decoding, given: Mapping[str, Any]) -> Backend:
         multimodal=any(name in found.config for name in ("vision_config", "audio_config")),
         trust_remote_code=settings.trust_remote_code,
         watched=settings.stop_at_box,
+        form=library.held_to(api, settings.json_schema) if settings.json_schema is not None else None,
     )
     facts = {**layout.facts(laid), "dtype": laid.dtype or found.dtype, "trust_remote_code": settings.trust_remote_code}
     return Vllm(start, found, vocabulary, template, decoding, settings, release=api.version, slots=laid.slots,

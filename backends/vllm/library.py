@@ -59,6 +59,9 @@ class Library:
     RequestOutputKind: Any
     load_tokenizer: Callable[..., Any]
     version: str
+    # Needed for the setting json_schema alone.
+    StructuredOutputsConfig: Callable[..., Any] | None = None
+    StructuredOutputsParams: Callable[..., Any] | None = None
 
 
 def installed() -> EngineFacts:
@@ -100,6 +103,7 @@ def load() -> Library:
     try:
         vllm = import_module("vllm")
         sampling = import_module("vllm.sampling_params")
+        vllm_config = import_module("vllm.config")
         transformers = import_module("transformers")
         found: dict[str, Any] = {
             "EngineArgs": getattr(vllm, "EngineArgs", None),
@@ -118,7 +122,28 @@ def load() -> Library:
             hint=f"{_UPGRADE}; on a CPU build without torchvision: pip uninstall -y torchvision torchaudio torchcodec",
         ) from error
     check(found, release)
-    return Library(**found, version=release)
+    forms: dict[str, Any] = {
+        "StructuredOutputsConfig": getattr(vllm_config, "StructuredOutputsConfig", None),
+        "StructuredOutputsParams": getattr(sampling, "StructuredOutputsParams", None),
+    }
+    return Library(**found, **forms, version=release)
+
+
+@dataclass(frozen=True)
+class Form:
+    """What holds answers to a JSON schema. config: for the engine; one: makes what a request needs, with its state."""
+
+    config: Any
+    one: Callable[[], Any]
+
+
+def held_to(api: Library, schema: Mapping[str, Any]) -> Form:
+    """The form of a JSON schema. Raises EngineMissing for a vLLM that has none."""
+    config, one = api.StructuredOutputsConfig, api.StructuredOutputsParams
+    if config is None or one is None:
+        raise EngineMissing(f"{api.version} cannot hold answers to a JSON schema", hint=_UPGRADE)
+    # Without any white space: a small model may go on with line breaks up to its budget.
+    return Form(config(backend="xgrammar", disable_any_whitespace=True), lambda: one(json=dict(schema)))
 
 
 def check(found: Mapping[str, Any], release: str) -> None:

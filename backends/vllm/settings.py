@@ -27,8 +27,8 @@ class Settings:
     cache_gib: GiB for keys and values, on a CPU. eager: neither compile nor record graphs (starts faster, runs slower
     on cards). threads: CPU threads. chat_template: the Jinja text, instead of the model's own. template_variables:
     names for it (enable_thinking, …). template_day: what a template that prints today's date prints. seed: for
-    temperatures above 0. stop_at_box: end an answer at its box. trust_remote_code: run Python files that come with the
-    checkpoint.
+    temperatures above 0. stop_at_box: end an answer at its box. json_schema: hold every answer to this schema.
+    trust_remote_code: run Python files that come with the checkpoint.
     """
 
     slots: int | None = None
@@ -46,6 +46,7 @@ class Settings:
     template_day: datetime = FIXED_DAY
     seed: int = 0
     stop_at_box: bool = False
+    json_schema: Mapping[str, Any] | None = None
     trust_remote_code: bool = False
 
 
@@ -75,6 +76,7 @@ _READERS: Mapping[str, values.Reader] = {
     "template_day": values.day,
     "seed": values.whole(0),
     "stop_at_box": values.switch,
+    "json_schema": values.schema,
     "trust_remote_code": values.switch,
 }
 NAMES = frozenset(_READERS)

@@ -144,6 +144,24 @@ def test_closing_gives_the_cards_back_once(load: Any, fake: Any) -> None:
     assert [engine.down for engine in engines(fake)] == [1]
 
 
+def test_each_answer_is_held_to_the_schema_by_a_thing_of_its_own(load: Any, fake: Any) -> None:
+    schema = {"type": "object", "properties": {"answer": {"enum": ["A", "B"]}}}
+    list(load(settings={"json_schema": schema}).generate([ask("a", "q"), ask("b", "q")]))
+    (engine,) = engines(fake)
+    held = [params.structured_outputs for _, params in engine.given]
+    assert [one.json for one in held] == [schema, schema] and held[0] is not held[1]
+    assert engine.args.structured_outputs_config.disable_any_whitespace, "line breaks would fill the budget"
+    list(load().generate([ask("a", "q")]))
+    assert engines(fake)[-1].given[0][1].structured_outputs is None
+
+
+def test_a_vllm_that_knows_no_schema_is_told_apart(load: Any, fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(fake("vllm.sampling_params"), "StructuredOutputsParams")
+    with pytest.raises(EngineMissing, match="cannot hold answers to a JSON schema"):
+        load(settings={"json_schema": {"type": "object"}})
+    assert list(load().generate([ask("a", "q")])), "all else works"
+
+
 def test_a_budget_is_kept_to_the_token(load: Any) -> None:
     backend = load({"reply": "abcdef"})
     got = {c.key: c for c in backend.generate([ask("six", "q", 6), ask("seven", "q", 7), ask("one", "q", 1)])}

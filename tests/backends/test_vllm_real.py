@@ -172,6 +172,21 @@ def test_damaged_folders_and_too_little_memory_are_refused_with_a_way_out(smollm
     assert "cache_gib" in room.value.hint
 
 
+def test_an_answer_is_held_to_a_schema(smollm2: Path) -> None:
+    words = {"type": "string", "minLength": 1, "maxLength": 12}
+    schema = {"type": "object", "required": ["reason", "answer"], "additionalProperties": False}
+    schema |= {"properties": {"reason": words, "answer": {"type": "string", "enum": ["A", "B"]}}}
+    settings = {"slots": 2, "max_model_len": 1024, "json_schema": schema}
+    made = vllm.open(str(smollm2), Decoding(max_tokens=80), settings)
+    try:
+        done = list(made.generate(requests(2, 80)))
+    finally:
+        made.close()
+    for completion in done:
+        answer = json.loads(completion.text)
+        assert set(answer) == {"reason", "answer"} and answer["answer"] in "AB" and 1 <= len(answer["reason"]) <= 12
+
+
 def test_a_run_killed_without_warning_goes_on_and_says_nothing_odd(
     smollm2: Path, start: Callable[..., Any], twlocal: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 
 from transformers import EOS, facts_of, text_of, tokens_of
 
-from .sampling_params import RequestOutputKind
+from .config import StructuredOutputsConfig
+from .sampling_params import RequestOutputKind, StructuredOutputsParams
 
 started = []  # every engine, in order
 
@@ -35,6 +36,7 @@ class EngineArgs:
     limit_mm_per_prompt: dict = field(default_factory=dict)
     disable_log_stats: bool = False
     use_tqdm_on_load: bool = True
+    structured_outputs_config: StructuredOutputsConfig = field(default_factory=StructuredOutputsConfig)
 
     def create_engine_config(self):
         facts = facts_of(self.model)
@@ -61,6 +63,7 @@ class SamplingParams:
     stop_token_ids: list | None = None
     detokenize: bool = True
     output_kind: RequestOutputKind = RequestOutputKind.CUMULATIVE
+    structured_outputs: StructuredOutputsParams | None = None
 
 
 class LLMEngine:
