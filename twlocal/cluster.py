@@ -241,6 +241,11 @@ def _refusal(address: str, error: Exception) -> ConfigurationError:
             f"there is no Ray cluster that this machine is a part of: {_short(error)}",
             hint="start one with `ray start --head`, or give its address",
         )
+    if address.startswith(_CLIENT):
+        return ConfigurationError(
+            f"the Ray client server at {address} does not take us: {_joined(text)}",
+            hint="its log on the head node says more; Ray and Python must be the same on both sides",
+        )
     return ConfigurationError(
         f"there is no Ray cluster at {address} that takes this machine: {_short(error)}",
         hint=f"make it a part of the cluster with `ray start --address={address}`, or use {_CLIENT}HOST:10001",
