@@ -8,6 +8,8 @@ A backend is a module, found through the `twlocal.backends` entry-point group, s
     ANSWERING: frozenset[str]   those of them that may change an answer, and so belong to a run's identity
     def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend
     def warm() -> None    optional: imports what `open` will need, in a thread, while questions are read; raises nothing
+    def check(model: str, settings: Mapping[str, Any]) -> None    optional: raises UsageError for what is wrong on any
+                       machine and day, at once, reaching out to nothing: before anything of a call is stored
     CLOSE_SECONDS: float    optional: how long an isolated engine may take to close by itself before it is killed
     SPREADS: bool           optional: it holds other backends and spreads requests over them; see `Spreader`
 """

@@ -184,6 +184,8 @@ def place(
     if unknown := sorted(set(wish.settings) - module.SETTINGS - idle):
         known = ", ".join(sorted(module.SETTINGS))
         raise UsageError(f"the backend {placed.backend} has no setting {unknown[0]!r}", hint=f"it has: {known}")
+    if check := getattr(module, "check", None):
+        check(wish.model, wish.settings)
     return placed, module
 
 

@@ -41,6 +41,15 @@ def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend
     return connect(model, decoding, settings)
 
 
+def check(model: str, settings: Mapping[str, Any]) -> None:
+    """Raise UsageError for what is wrong wherever the server is, before anything of the call is stored: a password."""
+    from twlocal.backends.http import address
+    from twlocal.backends.http import settings as given
+
+    address.parse(model)
+    given.parse(settings)
+
+
 def warm() -> None:
     """Import what `open` will need. What goes wrong here goes wrong there too, and is told there."""
     with contextlib.suppress(ImportError):

@@ -6,6 +6,7 @@ Times come from what earlier runs on this machine took. What was never measured 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -81,7 +82,8 @@ class _Seer:
         except UsageError as error:
             at = sorted(set(entry.lines))
             where = f"line {at[0]}" if len(at) == 1 else f"lines {at[0]} and {at[1]}"
-            message = f"{self._file.path.name}, {where}: {entry.model} on {entry.bench}: {error.message}"
+            model = re.sub(r"//[^/]*@", "//…@", entry.model)  # a password is not repeated
+            message = f"{self._file.path.name}, {where}: {model} on {entry.bench}: {error.message}"
             raise UsageError(message, hint=error.hint) from error
 
     def _look(self, entry: Entry) -> Forecast:

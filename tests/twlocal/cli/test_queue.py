@@ -127,6 +127,15 @@ def test_a_model_that_fails_stops_no_other(twlocal: Call, folder: Path) -> None:
         ('models = ["丙.gguf"]\nbenchmarks = ["demo"]\n', "丙.gguf"),
         ('backend = "scripted"\nmodels = ["甲.gguf"]\nbenchmarks = ["demo"]\nsettings = { dealy = 1 }\n', "'dealy'"),
         ('backend = "nothing"\nmodels = ["甲.gguf"]\nbenchmarks = ["demo"]\n', "no backend named 'nothing'"),
+        ('models = ["http://joe:hunter2@127.0.0.1:1/v1#m"]\nbenchmarks = ["demo"]\n', "password"),
+        (
+            """
+            models = ["http://127.0.0.1:1/v1#m"]
+            benchmarks = ["demo"]
+            settings = { headers = { Authorization = "Bearer hunter2" } }
+            """,
+            "would be stored",
+        ),
     ],
 )
 def test_a_wrong_file_is_told_before_anything_runs(twlocal: Call, folder: Path, text: str, says: str) -> None:
@@ -135,7 +144,7 @@ def test_a_wrong_file_is_told_before_anything_runs(twlocal: Call, folder: Path, 
     done = twlocal("queue", path, "--db", "t.db")
     assert done.returncode == 2
     assert says in done.stderr and "q.toml, line" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in done.stderr and "hunter2" not in done.stderr
     assert rows(folder / "t.db", "SELECT * FROM queues") == []
 
 
