@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_MISSING = "not told"
+MISSING = "not told"  # in place of a value
 _SHORT = 60  # characters of a value
 
 
@@ -103,6 +103,6 @@ def held(first: Apparatus, second: Apparatus) -> tuple[str, ...]:
 
 def _said(value: Any) -> str:
     if value is None or value == "":
-        return _MISSING
+        return MISSING
     text = str(value).replace("\n", "\\n")
     return text if len(text) <= _SHORT else text[: _SHORT - 3] + "..."

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+DEFAULT_DATABASE = Path("twlocal.db")
 db_option = click.option(
     "--db",
     "database",
     type=click.Path(dir_okay=False, path_type=Path),
-    default="twlocal.db",
+    default=DEFAULT_DATABASE,
     show_default=True,
     envvar="TWLOCAL_DB",
     show_envvar=True,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from twlocal.cli.common import db_option, note
-from twlocal.cli.study_output import output_options, show
+from twlocal.cli.study_output import named, output_options, show
 from twlocal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,13 +64,15 @@ def compare(
     words += ["--reader", reader] if reader else []
     words += ["--key-noise", key_noise] if key_noise else []
     words += unless_default(seed=(seed, 0), resamples=(resamples, 9999))
+    there = named(database)
+    again = [run_command(run, there) for run in (one_run, other_run) if run]
     show(
         compared.report(
             found,
             apparatus.differences(one_apparatus, other_apparatus),
             apparatus.held(one_apparatus, other_apparatus),
             floor=floor_of(key_noise, {run.bench for run in (one_run, other_run) if run}),
-            commands=[*(run_command(run) for run in (one_run, other_run) if run), study_command(*words)],
+            commands=[*again, study_command(*words, database=there)],
         ),
         as_json=as_json,
         html=html,

@@ -14,7 +14,7 @@ import click
 
 from twlocal.cli.common import db_option, note
 from twlocal.cli.interrupt import EXIT_INTERRUPTED
-from twlocal.cli.study_output import output_options, show
+from twlocal.cli.study_output import named, output_options, show
 from twlocal.errors import RunError, UsageError
 
 if TYPE_CHECKING:
@@ -78,19 +78,21 @@ def parity(model: str | None, **options: Any) -> int:
     if (model is None) == (not options["stored_runs"]):
         raise UsageError("parity takes MODEL with --backends, or stored runs", hint="twlocal parity --help")
     if model is not None:
-        named = _ask(model, options)
+        asked = _ask(model, options)
     else:
-        named = [("", name) for name in dict.fromkeys(options["stored_runs"])]
-    if len(named) < 2:
+        asked = [("", name) for name in dict.fromkeys(options["stored_runs"])]
+    if len(asked) < 2:
         raise UsageError("parity compares two engines or more", hint="--backends llama_cpp,mlx, or --run RUN --run RUN")
     with opened(options["database"], create=False, warn=note) as (runs, stored):
         source = Source(runs, stored)
-        backends = Counter(source.run(name).backend for _, name in named)
-        engines = [_engine(source, label, name, backends) for label, name in named]
-        commands = [run_command(runs.get(name)) for _, name in named]
+        backends = Counter(source.run(name).backend for _, name in asked)
+        engines = [_engine(source, label, name, backends) for label, name in asked]
+        there = named(options["database"])
+        commands = [run_command(runs.get(name), there) for _, name in asked]
     found = parity.pairs(engines, seed=options["seed"])
     held = t("模型、題目、協定與解碼設定", "the model, the questions, the protocol and the decoding")
-    commands.append(study_command("parity", *(word for _, name in named for word in ("--run", name))))
+    words = [word for _, name in asked for word in ("--run", name)]
+    commands.append(study_command("parity", *words, database=there))
     show(
         parity.report(engines, found, held=held, commands=commands),
         as_json=options["as_json"],
@@ -166,7 +168,13 @@ def _run(engine: Asked, model: str, python: str, options: Mapping[str, Any]) -> 
         raise RunError(
             f"the run on {engine.label} did not complete, for the reason above", hint="the same command again"
         )
-    return str(json.loads(said)["run"])
+    try:
+        return str(json.loads(said)["run"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"what {python} printed for {engine.label} is no report of twlocal",
+            hint=f"try it: {python} -m twlocal --version",
+        ) from error
 
 
 def _engine(source: Source, label: str, name: str, backends: Mapping[str, int]) -> Engine:

@@ -13,11 +13,12 @@ import click
 from twlocal.cli.common import db_option, note
 from twlocal.cli.dataset_options import dataset_options, load_settings
 from twlocal.cli.engine_options import bench_name, engine_options, engine_settings, model_name, protocol_name
-from twlocal.cli.study_output import output_options, show
+from twlocal.cli.study_output import named, output_options, show
 from twlocal.cli.study_stored import distinct, seed_option
 from twlocal.errors import RunError, UsageError
 
 if TYPE_CHECKING:
+    from twlocal.html.words import Text
     from twlocal.plan import Wish
     from twlocal.runs import RunRow, Runs
     from twlocal.study.budget import Budget
@@ -67,7 +68,8 @@ def prompt(model: str | None, **options: Any) -> None:
     """
     from twlocal import apparatus
     from twlocal.bundle.stored import opened
-    from twlocal.study import prompt
+    from twlocal.html.words import t
+    from twlocal.study import apparatus_words, prompt
     from twlocal.study.load import Source, run_command, study_command
 
     names = [name.strip() for name in options["protocols"].split(",") if name.strip()]
@@ -101,14 +103,21 @@ def prompt(model: str | None, **options: Any) -> None:
                 raise UsageError(str(error)) from error
             parts = {one.part for one in apparatus.differences(apparatuses[other], apparatuses[reference])}
             if parts - {"protocol", "prompt"}:
-                also = ", ".join(sorted(parts - {"protocol", "prompt"}))
-                warnings.append(
-                    f"{asked[other].run} and {asked[reference].run} differ in more than the prompt: {also}."
+                also = apparatus_words.parts(sorted(parts - {"protocol", "prompt"}))
+                more = t(
+                    "{other} 與 {reference} 不同的不只是提示，還有：{also}。",
+                    "{other} and {reference} differ in more than the prompt: {also}.",
                 )
+                warnings.append(more.format(other=asked[other].run, reference=asked[reference].run, also=also))
     if not pairs:
         raise UsageError("these runs are all of different models", hint="give two runs of one model, under two prompts")
-    commands = [*map(run_command, chosen), study_command("study", "prompt", *_named(chosen), *_seed(options))]
-    held = "the model, the questions, the decoding and the engine, but where a warning says otherwise"
+    there = named(options["database"])
+    words = ["study", "prompt", *_named(chosen), *_seed(options)]
+    commands = [*(run_command(run, there) for run in chosen), study_command(*words, database=there)]
+    held = t(
+        "模型、題目、解碼設定與引擎，除非注意事項另有說明",
+        "the model, the questions, the decoding and the engine, but where a warning says otherwise",
+    )
     show(
         prompt.report(asked, pairs, held=held, commands=commands, warnings=warnings),
         as_json=options["as_json"],
@@ -134,6 +143,7 @@ def budget(model: str | None, **options: Any) -> None:
     RUN. With a single run, --cap says what a smaller budget would have left of it.
     """
     from twlocal.bundle.stored import opened
+    from twlocal.html.words import t
     from twlocal.study import budget
     from twlocal.study.load import Source, run_command, study_command
 
@@ -153,8 +163,13 @@ def budget(model: str | None, **options: Any) -> None:
     except ValueError as error:
         raise UsageError(str(error)) from error
     caps = [word for cap in options["cap"] for word in ("--cap", str(cap))]
-    commands = [*map(run_command, chosen), study_command("study", "budget", *_named(chosen), *caps, *_seed(options))]
-    held = "the model, the questions, the prompt and the reader, but where a warning says otherwise"
+    there = named(options["database"])
+    words = ["study", "budget", *_named(chosen), *caps, *_seed(options)]
+    commands = [*(run_command(run, there) for run in chosen), study_command(*words, database=there)]
+    held = t(
+        "模型、題目、提示與讀法，除非注意事項另有說明",
+        "the model, the questions, the prompt and the reader, but where a warning says otherwise",
+    )
     show(
         budget.report(found, pairs, shorts, held=held, commands=commands, warnings=warnings),
         as_json=options["as_json"],
@@ -184,16 +199,26 @@ def _budget(source: Source, run: RunRow) -> Budget:
     )
 
 
-def _only_the_budget(source: Source, runs: Sequence[RunRow]) -> list[str]:
+def _only_the_budget(source: Source, runs: Sequence[RunRow]) -> list[Text]:
     from twlocal import apparatus
+    from twlocal.html.words import t
+    from twlocal.study import apparatus_words
+    from twlocal.study.report import join
 
     first, told = source.apparatus(runs[0]), []
+    more = t(
+        "{first} 與 {other} 不同的不只是長度上限，還有：{also}。",
+        "{first} and {other} differ in more than the budget: {also}.",
+    )
+    value = t("{part}（{name}）", "{part} ({name})")
     for run in runs[1:]:
         apart = apparatus.differences(first, source.apparatus(run))
         names = [one for one in apart if not (one.part == "decoding" and one.name.endswith("max_tokens"))]
         if names:
-            also = ", ".join(dict.fromkeys(f"{one.part} ({one.name})" for one in names))
-            told.append(f"{runs[0].name} and {run.name} differ in more than the budget: {also}.")
+            also = [
+                value.format(part=apparatus_words.part(one.part), name=apparatus_words.name(one.name)) for one in names
+            ]
+            told.append(more.format(first=runs[0].name, other=run.name, also=join(list(dict.fromkeys(also)))))
     return told
 
 

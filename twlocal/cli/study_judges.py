@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from twlocal.cli.common import db_option
-from twlocal.cli.study_output import output_options, show
+from twlocal.cli.study_output import named, output_options, show
 from twlocal.errors import UsageError
 
 
@@ -38,7 +38,7 @@ def judges(
     if members is not None and len(set(members)) < len(members):
         raise UsageError("a judge is named twice")
     words = ["study", "judges", *(members or []), "--build", build.name]
-    commands = [*(str(one.about["command"]) for one in stored), study_command(*words)]
+    commands = [*(str(one.about["command"]) for one in stored), study_command(*words, database=named(database))]
     try:
         found = study.report(
             [(one.found, one.thresholds) for one in stored], build.name, members=members, commands=commands

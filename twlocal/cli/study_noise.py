@@ -12,7 +12,7 @@ import click
 from twlocal.cli.common import db_option, note
 from twlocal.cli.compare import floor_of
 from twlocal.cli.dataset_options import dataset_options, load_dataset
-from twlocal.cli.study_output import output_options, show
+from twlocal.cli.study_output import named, output_options, show
 from twlocal.cli.study_stored import distinct
 from twlocal.errors import UsageError
 
@@ -55,6 +55,7 @@ def _is_dataset(names: tuple[str, ...], options: Mapping[str, Any]) -> bool:
 
 
 def _of_dataset(name: str, key_noise: str | None, options: Mapping[str, Any]) -> Report:
+    from twlocal.bundle.scrub import bench_name
     from twlocal.study import noise_report
     from twlocal.study.load import study_command
 
@@ -62,7 +63,9 @@ def _of_dataset(name: str, key_noise: str | None, options: Mapping[str, Any]) ->
     floor = floor_of(key_noise, set()) or _measured(loaded.items, name)
     given = ["--key-noise", key_noise] if key_noise else []
     sizes = Counter(item.subject for item in loaded.items)
-    return noise_report.report(floor, loaded.name, sizes, {}, commands=[study_command("study", "noise", name, *given)])
+    return noise_report.report(
+        floor, bench_name(loaded.name), sizes, {}, commands=[study_command("study", "noise", name, *given)]
+    )
 
 
 def _measured(items: Any, name: str) -> Floor:
@@ -79,6 +82,7 @@ def _measured(items: Any, name: str) -> Floor:
 
 
 def _of_runs(names: tuple[str, ...], key_noise: str | None, database: Path) -> Report:
+    from twlocal.bundle.scrub import bench_name
     from twlocal.bundle.stored import opened
     from twlocal.score import score
     from twlocal.study import noise_report
@@ -106,5 +110,7 @@ def _of_runs(names: tuple[str, ...], key_noise: str | None, database: Path) -> R
             "--key-noise CONFLICTS/GROUPS gives it",
         )
     given = ["--key-noise", f"{floor.conflicts}/{floor.groups}"]
-    commands = [*map(run_command, chosen), study_command("study", "noise", *(run.name for run in chosen), *given)]
-    return noise_report.report(floor, chosen[0].bench, sizes, scores, commands=commands)
+    there = named(database)
+    words = ["study", "noise", *(run.name for run in chosen), *given]
+    commands = [*(run_command(run, there) for run in chosen), study_command(*words, database=there)]
+    return noise_report.report(floor, bench_name(chosen[0].bench), sizes, scores, commands=commands)

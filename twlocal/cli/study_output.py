@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from twlocal.cli.common import json_option, lang_option, language, note, out, width
+from twlocal.cli.common import DEFAULT_DATABASE, json_option, lang_option, language, note, out, width
 
 if TYPE_CHECKING:
     from twlocal.study.report import Report
@@ -30,6 +30,11 @@ def output_options(command: F) -> F:
     for option in (lang_option, _html_option, json_option):
         command = option(command)
     return command
+
+
+def named(database: Path) -> Path | None:
+    """A database as the commands to repeat a study name it: None for the one that is taken without a word."""
+    return None if database == DEFAULT_DATABASE else database
 
 
 def show(report: Report, *, as_json: bool, html: Path | None = None, lang: str | None = None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from twlocal.cli.common import db_option, note
-from twlocal.cli.study_output import output_options, show
+from twlocal.cli.study_output import named, output_options, show
 from twlocal.cli.study_stored import seed_option
 from twlocal.errors import UsageError
 
@@ -67,6 +67,7 @@ def axes(
     TABLE is a CSV, TSV or JSON with the columns model, exam, formosa, and where there are such exam_lenient,
     formosa_lenient, family. Without it, every complete run and imported result in the database is taken.
     """
+    from twlocal.html.words import t
     from twlocal.study import axes, scores
     from twlocal.study.load import study_command, unless_default
 
@@ -74,7 +75,7 @@ def axes(
         raise UsageError("--first and --second name the same axis")
     entries = _entries(table, [first, second], database)
     if tuned:
-        entries = scores.in_family(entries, "Taiwan-tuned", tuned)
+        entries = scores.in_family(entries, axes.TUNED, tuned)
     found = []
     for reader, ending in (("box", ""), ("lenient", scores.LENIENT)):
         one, other = first + ending, second + ending
@@ -88,12 +89,16 @@ def axes(
             raise UsageError(
                 f"{reader}: {error}", hint="give a TABLE, or import results (twlocal import), or run more models"
             ) from error
-    warnings = [] if len(found) == 2 else ["no lenient scores are given, so format and knowledge are not told apart."]
+    no_lenient = t(
+        "沒有寬鬆讀法的分數，分不出格式與知識。",
+        "no lenient scores are given, so format and knowledge are not told apart.",
+    )
+    warnings = [] if len(found) == 2 else [no_lenient]
     words = ["study", "axes", *([str(table)] if table else []), "--first", first, "--second", second]
     words += [word for name in tuned for word in ("--tuned", name)]
     words += unless_default(top=(top, 20), above=(above, 80.0), seed=(seed, 0))
     source = str(table) if table else "the database"
-    command = study_command(*words)
+    command = study_command(*words, database=None if table else named(database))
     show(
         axes.report(found, first, second, source, commands=[command], warnings=warnings),
         as_json=as_json,
@@ -109,7 +114,7 @@ def axes(
     "--band", metavar="LOW-HIGH", default="46.9-74.6", show_default=True, help="In percent; both ends belong to it."
 )
 @click.option("--since", metavar="DATE", help="The day on which the band was frozen, such as 2026-08-24.")
-@click.option("--reader", type=click.Choice(["box", "lenient"]), default="box", show_default=True)
+@click.option("--reader", type=click.Choice(["box", "lenient"]), default="box", show_default=True, help="box is strict.")
 @output_options
 @db_option
 def halflife(
@@ -143,8 +148,9 @@ def halflife(
     words += ["--since", since] if since else []
     words += ["--reader", reader] if reader != "box" else []
     source = str(table) if table else "the database"
+    command = study_command(*words, database=None if table else named(database))
     show(
-        halflife.report(found, bench, source, reader=reader, commands=[study_command(*words)]),
+        halflife.report(found, bench, source, reader=reader, commands=[command]),
         as_json=as_json,
         html=html,
         lang=lang,

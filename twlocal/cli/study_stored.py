@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from twlocal.cli.common import db_option, note, out
-from twlocal.cli.study_output import output_options, show
+from twlocal.cli.study_output import named, output_options, show
 from twlocal.errors import EngineMissing, UsageError
 
 if TYPE_CHECKING:
+    from twlocal.html.words import Text
     from twlocal.runs import RunRow, Runs
     from twlocal.study.load import Source
     from twlocal.study.sampling import Stratum
@@ -52,7 +53,7 @@ def extraction(
 
     usable, absent = _usable(READERS)
     if regenerate and extraction.PATTERN in absent:
-        raise UsageError(f"--regenerate: {absent[extraction.PATTERN]}")
+        raise UsageError(f"--regenerate: {absent[extraction.PATTERN].en}")
     again = {}
     with opened(database, create=False, warn=note) as (runs, stored):
         source = Source(runs, stored)
@@ -67,7 +68,8 @@ def extraction(
             raise UsageError(f"{one.run} has no response yet", hint=f"twlocal resume {one.run}")
     words = ["study", "extraction", *(run.name for run in chosen), *(["--regenerate"] if regenerate else [])]
     words += unless_default(seed=(seed, 0))
-    commands = [*map(run_command, chosen), study_command(*words)]
+    there = named(database)
+    commands = [*(run_command(run, there) for run in chosen), study_command(*words, database=there)]
     same = same_questions(chosen)
     show(
         extraction.report(found, absent=absent, same_items=same, again=again, commands=commands, seed=seed),
@@ -103,7 +105,9 @@ def stop_at_box(names: tuple[str, ...], as_json: bool, html: Path | None, lang: 
     for one in found:
         if not one.n:
             raise UsageError(f"{one.run} has no response yet", hint=f"twlocal resume {one.run}")
-    commands = [*map(run_command, chosen), study_command("study", "stop-at-box", *(run.name for run in chosen))]
+    there = named(database)
+    words = ["study", "stop-at-box", *(run.name for run in chosen)]
+    commands = [*(run_command(run, there) for run in chosen), study_command(*words, database=there)]
     show(stopping.report(found, absent=absent, commands=commands), as_json=as_json, html=html, lang=lang)
 
 
@@ -126,14 +130,16 @@ def _as_pattern(run: RunRow, database: Path, runs: Runs, *, quiet: bool) -> RunR
     return other
 
 
-def _usable(readers: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
+def _usable(readers: Mapping[str, Any]) -> tuple[list[str], dict[str, Text]]:
     """The readers that can read here, and why the others cannot."""
+    from twlocal.html.words import t
+
     usable, absent = [], {}
     for name, reader in readers.items():
         try:
             reader("", "", "stop", "ABCD")
         except EngineMissing as error:
-            absent[name] = f"{error.message} ({error.hint})"
+            absent[name] = t(f"所需的套件沒有安裝（{error.hint}）", f"{error.message} ({error.hint})")
         else:
             usable.append(name)
     return usable, absent
@@ -182,6 +188,7 @@ def sample(
     if (name is None) == (table is None):
         raise UsageError("name a stored RUN, or give --table FILE", hint="twlocal runs lists the runs")
     commands, real, drawn = [], None, None
+    there = named(database)
     k, like = options["k"], options["like"]
     if table is not None:
         strata, drawn, source_name = *_table(table), table.name
@@ -193,7 +200,7 @@ def sample(
                 rows = _right_rows(source, run)
                 strata, source_name = _strata(rows), run.name
                 real = sampling.by_hash(rows, k) if like is None else None
-                commands.append(run_command(run))
+                commands.append(run_command(run, there))
             if like is not None:
                 drawn = runs.planned(source.run(like).id)
     by_k = drawn is None
@@ -207,7 +214,11 @@ def sample(
     )
     try:
         found = sampling_report.report(
-            source_name, strata, asked, real=real, commands=[*commands, study_command(*words)]
+            source_name,
+            strata,
+            asked,
+            real=real,
+            commands=[*commands, study_command(*words, database=there if name or like else None)],
         )
     except ValueError as error:
         raise UsageError(str(error), hint="the full run must hold the sample's subjects and rows") from error
@@ -306,7 +317,8 @@ def failures(
     asked_probe = any(one.probed.n for one in found)
     first = [study_command("study", "failures", "--write-probe", "probe.csv")] if asked_probe else []
     words = ["study", "failures", *(run.name for run in chosen), *unless_default(seed=(seed, 0))]
-    commands = [*first, *map(run_command, chosen), study_command(*words)]
+    there = named(database)
+    commands = [*first, *(run_command(run, there) for run in chosen), study_command(*words, database=there)]
     show(failures_report.report(found, commands=commands, seed=seed), as_json=as_json, html=html, lang=lang)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from twlocal.html.words import Text, t
 from twlocal.study import plots
-from twlocal.study.report import Report, Table, Words, interval, percent, points
+from twlocal.study.report import Report, Table, Words, percent, points, span
 
 MARK = " †"  # after a generator's name, as in the paper's Table 4
 
@@ -75,7 +75,7 @@ def _row(one: Mapping[str, Any]) -> list[Words]:
         one["run"] + (MARK if one["generator"] else ""),
         percent(one["full"]["accuracy"]),
         percent(on_band["accuracy"]),
-        interval(*on_band["interval"]),
+        span(*on_band["interval"]),
     ]
 
 
@@ -91,9 +91,9 @@ def _advantage(one: Mapping[str, Any]) -> list[Words | Table]:
         k=alone["k"],
         n=alone["n"],
         share=percent(alone["share"]),
-        span=interval(*alone["interval"]),
+        span=span(*alone["interval"]),
         rest=percent(others["share"]),
-        rest_span=interval(*others["interval"]),
+        rest_span=span(*others["interval"]),
     )
     if own is None:
         only = t(
@@ -108,6 +108,8 @@ def _advantage(one: Mapping[str, Any]) -> list[Words | Table]:
         own=own["n_own"],
         others=own["n_others"],
         points=points(own["difference"]),
-        span="" if own["interval"] is None else f" ({interval(*own['interval'], signed=True)})",
+        span=""
+        if own["interval"] is None
+        else t("（{span}）", " ({span})").format(span=span(*own["interval"], signed=True)),
     )
     return [told, more]

@@ -10,7 +10,7 @@ from twlocal.formosa.loo import BIAS, MID, Row, Transfer
 from twlocal.html.charts import Estimate
 from twlocal.html.words import Text, t
 from twlocal.study import plots
-from twlocal.study.report import Plot, Report, Table, Words, interval, join, percent, points
+from twlocal.study.report import Plot, Report, Table, Words, join, percent, points, span
 
 
 def report(
@@ -94,7 +94,7 @@ def _cells(row: Row) -> list[Words]:
         f"{row.held_out.n:,}",
         percent(row.full.share),
         percent(row.held_out.share),
-        interval(low_high.low, low_high.high),
+        span(low_high.low, low_high.high),
         percent(row.in_pool),
         points(row.gap),
     ]

@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from twlocal.html.words import t
+from twlocal.html.words import Text, t
 from twlocal.paired import RESAMPLES, Span, stats
 from twlocal.study import plots
-from twlocal.study.report import Report, Table, p_value, percent, points
+from twlocal.study.report import INTERVAL, Report, Table, Words, join, p_value, percent, points
 
-REST = "the rest"
+REST, TUNED = "the rest", "Taiwan-tuned"
+_FAMILIES = {REST: t("其餘", REST), TUNED: t("為臺灣調校", TUNED)}
 _LEAST = 4  # models below which a rank correlation says nothing
 _MOST = 15  # models in the text; the JSON has all of them
 
@@ -163,27 +164,43 @@ def report(
     source: str,
     *,
     commands: Sequence[str] = (),
-    warnings: Sequence[str] = (),
+    warnings: Sequence[Words] = (),
 ) -> Report:
     """The study as a report: one `Axes` a reader."""
-    parts: list[str | Table] = []
+    parts: list[Words | Table] = []
+    shift = t(
+        "{reader} 讀法下，中位模型在 {second} 的分數與 {first} 相差 {points} 個百分點。",
+        "Under {reader}, the median model scores {points} points on {second} against {first}.",
+    )
+    readers = [one.reader for one in found]
     for one in found:
         parts += [_agreements(one), _families_table(one), _most_moved(one, first, second)]
-        parts.append(
-            f"Under {one.reader}, the median model scores {points(one.shift)} points on {second} against {first}."
-        )
+        parts.append(shift.format(reader=one.reader, second=second, first=first, points=points(one.shift)))
     return Report(
         study="axes",
-        title=f"What {first} and {second} disagree about",
-        varied=f"the benchmark ({first}, {second}) and the reader ({', '.join(one.reader for one in found)})",
-        held="the models",
-        n="; ".join(f"{one.n} models with both scores under {one.reader}" for one in found),
+        title=t(f"{first} 與 {second} 在哪裡意見不同", f"What {first} and {second} disagree about"),
+        varied=t(
+            f"題庫（{first}、{second}）與讀法（{'、'.join(readers)}）",
+            f"the benchmark ({first}, {second}) and the reader ({', '.join(readers)})",
+        ),
+        held=t("模型", "the models"),
+        n=join(
+            [
+                t(
+                    f"{one.reader} 讀法下兩個分數都有的模型 {one.n} 個",
+                    f"{one.n} models with both scores under {one.reader}",
+                )
+                for one in found
+            ],
+            "；",
+            "; ",
+        ),
         parts=parts,
         warnings=warnings,
         commands=commands,
         plots=[
             plots.scatter(
-                [(name, *scores, one.family[name]) for name, scores in one.scores.items()],
+                [(name, *scores, _family(one.family[name])) for name, scores in one.scores.items()],
                 t(f"兩份題庫的正確率（{one.reader} 讀法）", f"Accuracy on both benchmarks ({one.reader} reader)"),
                 t(first, first),
                 t(second, second),
@@ -195,22 +212,37 @@ def report(
 
 
 def _agreements(one: Axes) -> Table:
-    rows = [
+    rows: list[list[Words]] = [
         [
-            group.name,
+            _group(group.name),
             f"{group.n}",
             "-" if group.rho is None else f"{group.rho:.2f}",
-            "-" if group.interval is None else f"{group.interval.low:.2f} to {group.interval.high:.2f}",
+            "-" if group.interval is None else _rho_span(group.interval),
         ]
         for group in one.agreement
     ]
-    return Table(f"{one.reader}: agreement of the ranks:", ["models", "n", "Spearman", "95% interval"], rows, "lrrr")
+    caption = t(f"{one.reader}：名次有多一致：", f"{one.reader}: agreement of the ranks:")
+    return Table(caption, [t("模型", "models"), "n", "Spearman", INTERVAL], rows, "lrrr")
+
+
+def _rho_span(found: Span) -> Text:
+    return t(f"{found.low:.2f} 至 {found.high:.2f}", f"{found.low:.2f} to {found.high:.2f}")
+
+
+def _group(name: str) -> Text:
+    """The name of a group of models, as `axes` gives it."""
+    kind, _, bound = name.partition(" ")
+    return t({"all": "全部", "top": f"前 {bound} 名", "above": f"高於 {bound}"}[kind], name)
+
+
+def _family(name: str) -> Words:
+    return _FAMILIES.get(name, name)
 
 
 def _families_table(one: Axes) -> Table:
-    rows = [
+    rows: list[list[Words]] = [
         [
-            group.family,
+            _family(group.family),
             f"{group.n}",
             f"{group.mean:+.1f}",
             f"{group.median:+.1f}",
@@ -218,14 +250,18 @@ def _families_table(one: Axes) -> Table:
         ]
         for group in one.families
     ]
-    header = ["family", "n", "mean", "median", "p"]
-    return Table(f"{one.reader}: places gained on the second axis, by family:", header, rows, "lrrrr")
+    header: list[Words] = [t("系列", "family"), "n", t("平均", "mean"), t("中位數", "median"), "p"]
+    caption = t(
+        f"{one.reader}：各系列在第二份題庫前進幾名：", f"{one.reader}: places gained on the second axis, by family:"
+    )
+    return Table(caption, header, rows, "lrrrr")
 
 
 def _most_moved(one: Axes, first: str, second: str) -> Table:
     names = sorted(one.gains, key=lambda name: (-abs(one.gains[name]), name))[:_MOST]
     rows = [[name, *(percent(score) for score in one.scores[name]), f"{one.gains[name]:+.1f}"] for name in names]
-    return Table(f"{one.reader}: who moves most:", ["model", first, second, "places"], rows, "lrrr")
+    caption = t(f"{one.reader}：名次變動最大的模型：", f"{one.reader}: who moves most:")
+    return Table(caption, [t("模型", "model"), first, second, t("前進", "places")], rows, "lrrr")
 
 
 def _data(one: Axes) -> dict[str, Any]:

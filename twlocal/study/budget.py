@@ -24,8 +24,10 @@ from twlocal.record import Record
 from twlocal.stats import Interval, wilson
 from twlocal.study import plots
 from twlocal.study.compared import difference_json
-from twlocal.study.report import Report, Table, interval, p_value, percent, points
+from twlocal.study.report import INTERVAL, Report, Table, Words, join, p_value, percent, points, span
 
+_BUDGET = t("上限", "budget")
+_COSTS = {"tokens": "token", "seconds of answers": "作答秒數", "seconds in all": "總秒數"}
 _AT_CAP = 0.99  # of the budget: engines count their last tokens differently
 
 
@@ -181,21 +183,23 @@ def report(
     pairs: Sequence[Paired] = (),
     shorts: Sequence[Shorter] = (),
     *,
-    held: str,
+    held: Words,
     commands: Sequence[str] = (),
-    warnings: Sequence[str] = (),
+    warnings: Sequence[Words] = (),
 ) -> Report:
     """The study as a report."""
-    parts: list[str | Table] = [_scores(runs), _capped(runs), *(part for one in pairs for part in _pair(one))]
+    caps = [f"{cap:,}" for cap in sorted({run.cap for run in runs} | {one.cap for one in shorts})]
+    parts: list[Words | Table] = [_scores(runs), _capped(runs), *(part for one in pairs for part in _pair(one))]
     parts += [part for one in shorts for part in _short(one)]
     return Report(
         study="budget",
-        title="What a larger budget of tokens buys",
-        varied="the most tokens that an answer may have ("
-        + ", ".join(f"{cap:,}" for cap in sorted({run.cap for run in runs} | {one.cap for one in shorts}))
-        + ")",
+        title=t("提高長度上限換到什麼", "What a larger budget of tokens buys"),
+        varied=t(
+            f"每題作答的長度上限（{'、'.join(caps)} token）",
+            f"the most tokens that an answer may have ({', '.join(caps)})",
+        ),
         held=held,
-        n="; ".join(f"{one.run}: {one.n:,} items" for one in runs),
+        n=join([t(f"{one.run}：{one.n:,} 題", f"{one.run}: {one.n:,} items") for one in runs], "；", "; "),
         parts=parts,
         warnings=warnings,
         commands=commands,
@@ -220,7 +224,7 @@ def report(
 
 
 def _scores(runs: Sequence[Budget]) -> Table:
-    rows = []
+    rows: list[list[Words]] = []
     for one in runs:
         low_high = wilson(one.count("right"), one.n)
         tokens = one.tokens
@@ -229,15 +233,24 @@ def _scores(runs: Sequence[Budget]) -> Table:
                 f"{one.cap:,}",
                 f"{one.n:,}",
                 percent(one.count("right") / one.n),
-                interval(low_high.low, low_high.high),
+                span(low_high.low, low_high.high),
                 percent(1 - one.count("read") / one.n),
                 "-" if tokens is None else f"{tokens:,}",
                 "-" if one.latency is None else f"{one.latency:,.1f}",
                 "-" if one.seconds is None else f"{one.seconds:,.1f}",
             ]
         )
-    header = ["budget", "n", "right", "95% interval", "unread", "tokens", "s of answers", "s in all"]
-    return Table("Scores and cost:", header, rows, "rrrrrrrr")
+    header: list[Words] = [
+        _BUDGET,
+        "n",
+        t("答對", "right"),
+        INTERVAL,
+        t("讀不出", "unread"),
+        t("token", "tokens"),
+        t("作答秒數", "s of answers"),
+        t("總秒數", "s in all"),
+    ]
+    return Table(t("成績與成本：", "Scores and cost:"), header, rows, "rrrrrrrr")
 
 
 def _capped(runs: Sequence[Budget]) -> Table:
@@ -248,41 +261,65 @@ def _capped(runs: Sequence[Budget]) -> Table:
         kinds = (ran, looping, capped - looping)
         shares = [f"{count:,} ({percent(count / capped)})" if capped else "0" for count in kinds]
         rows.append([f"{one.cap:,}", f"{capped:,}", *shares])
-    header = ["budget", "cut", "of these to the budget", "degenerate loops", "undecided"]
-    return Table("Answers that the budget ended:", header, rows, "rrrrr")
+    header: list[Words] = [
+        _BUDGET,
+        t("截斷", "cut"),
+        t("其中寫滿上限", "of these to the budget"),
+        t("陷入重複", "degenerate loops"),
+        t("猶豫不決", "undecided"),
+    ]
+    return Table(t("被長度上限截斷的作答：", "Answers that the budget ended:"), header, rows, "rrrrr")
 
 
-def _pair(one: Paired) -> list[str | Table]:
+def _pair(one: Paired) -> list[Words | Table]:
     small, large = one.small, one.large
-    rows = []
-    for name, found in (("right", one.right), ("read", one.read)):
+    rows: list[list[Words]] = []
+    for name, found in ((t("答對", "right"), one.right), (t("可讀", "read"), one.read)):
         rows.append(
             [
                 name,
                 percent(found.first),
                 percent(found.second),
                 points(found.difference, 2),
-                interval(found.interval.low, found.interval.high, signed=True),
+                span(found.interval.low, found.interval.high, signed=True),
                 p_value(found.p),
                 f"{found.churn.gained:,}",
                 f"{found.churn.lost:,}",
             ]
         )
-    header = ["", f"{small.cap:,}", f"{large.cap:,}", "difference", "95% interval", "p", "rescued", "newly lost"]
-    told: list[str | Table] = [
-        Table(f"{one.right.n:,} items under both budgets ({large.model}):", header, rows, "lrrrrrrr")
+    header: list[Words] = [
+        "",
+        f"{small.cap:,}",
+        f"{large.cap:,}",
+        t("差距", "difference"),
+        INTERVAL,
+        "p",
+        t("救回", "rescued"),
+        t("新失去", "newly lost"),
     ]
-    cost = [f"{ratio:.2f} times the {name}" for name, ratio in _ratios(one).items() if ratio is not None]
+    n = f"{one.right.n:,}"
+    caption = t("{n} 題，兩種上限都作答過（{model}）：", "{n} items under both budgets ({model}):")
+    told: list[Words | Table] = [Table(caption.format(n=n, model=large.model), header, rows, "lrrrrrrr")]
+    cost = [
+        t(f"{ratio:.2f} 倍的{_COSTS[name]}", f"{ratio:.2f} times the {name}")
+        for name, ratio in _ratios(one).items()
+        if ratio is not None
+    ]
     if cost:
-        told.append(f"The larger budget costs {', '.join(cost)}.")
-    told.append(
-        f"{one.alike:,} of {one.right.n:,} responses begin alike under both budgets: "
-        + (
-            "as of an engine that gives the same answer twice."
-            if one.alike == one.right.n
-            else "the engine does not give the same answer twice, so part of the churn is its own."
+        told.append(t("較大的上限要花 {cost}。", "The larger budget costs {cost}.").format(cost=join(cost)))
+    if one.alike == one.right.n:
+        begin = t(
+            "{n} 則作答中，{alike} 則在兩種上限下開頭相同：引擎兩次給出同樣的作答。",
+            "{alike} of {n} responses begin alike under both budgets: as of an engine that gives the same answer "
+            "twice.",
         )
-    )
+    else:
+        begin = t(
+            "{n} 則作答中，{alike} 則在兩種上限下開頭相同：引擎兩次的作答並不一樣，所以變動有一部分來自引擎本身。",
+            "{alike} of {n} responses begin alike under both budgets: the engine does not give the same answer twice, "
+            "so part of the churn is its own.",
+        )
+    told.append(begin.format(n=n, alike=f"{one.alike:,}"))
     return told
 
 
@@ -297,29 +334,53 @@ def _ratios(one: Paired) -> dict[str, float | None]:
     }
 
 
-def _short(one: Shorter) -> list[str | Table]:
+def _short(one: Shorter) -> list[Words | Table]:
     low, high = _bounds(one)
     exact = one.low == one.high
-    score = (
-        f"right: {one.low:,} ({percent(one.low / one.n)}, 95% interval {interval(low.low, low.high)})"
-        if exact
-        else f"right: between {one.low:,} and {one.high:,} ({percent(one.low / one.n)} to {percent(one.high / one.n)}, "
-        f"95% interval {interval(low.low, high.high)})"
-    )
-    told: list[str | Table] = [
-        (
-            f"At {one.cap:,} tokens, read from this run: {one.within:,} of {one.n:,} responses ended within it and are "
-            f"the same; {one.over:,} would have been cut ({one.unread:,} of them were unread in any case); {score}. "
-            "It holds where the engine is deterministic."
+    if exact:
+        score = t("答對 {low} 題（{share}，95% 區間 {span}）", "right: {low} ({share}, 95% interval {span})")
+    else:
+        score = t(
+            "答對 {low} 至 {high} 題（{share} 至 {most}，95% 區間 {span}）",
+            "right: between {low} and {high} ({share} to {most}, 95% interval {span})",
+        )
+    told: list[Words | Table] = [
+        t(
+            "上限 {cap} token，從這次測驗讀出：{n} 則作答中有 {within} 則在此之內結束，不會改變；{over} 則會被截斷"
+            "（其中 {unread} 則本來就讀不出）；{score}。這以引擎每次給出同樣的作答為前提。",
+            "At {cap} tokens, read from this run: {within} of {n} responses ended within it and are the same; {over} "
+            "would have been cut ({unread} of them were unread in any case); {score}. It holds where the engine is "
+            "deterministic.",
+        ).format(
+            cap=f"{one.cap:,}",
+            n=f"{one.n:,}",
+            within=f"{one.within:,}",
+            over=f"{one.over:,}",
+            unread=f"{one.unread:,}",
+            score=score.format(
+                low=f"{one.low:,}",
+                high=f"{one.high:,}",
+                share=percent(one.low / one.n),
+                most=percent(one.high / one.n),
+                span=span(low.low, high.high),
+            ),
         )
     ]
     if not exact:
         told.append(
-            "What the cut responses themselves would have said is not available: a text is stored whole, without the "
-            "places of its tokens."
+            t(
+                "被截斷的作答那時寫到哪裡，無從得知：存下來的是整段文字，沒有每個 token 的位置。",
+                "What the cut responses themselves would have said is not available: a text is stored whole, without "
+                "the places of its tokens.",
+            )
         )
     if one.unknown:
-        told.append(f"{one.unknown:,} responses do not tell how many tokens they have, and count as cut.")
+        told.append(
+            t(
+                f"{one.unknown:,} 則作答沒有說有多少 token，當作被截斷。",
+                f"{one.unknown:,} responses do not tell how many tokens they have, and count as cut.",
+            )
+        )
     return told
 
 

@@ -9,12 +9,33 @@ from typing import Any
 from twlocal.apparatus import Difference as Apart
 from twlocal.compare import LEVEL, VERDICTS, Comparison, Difference, SubjectDifference
 from twlocal.html.charts import Estimate
-from twlocal.html.words import t
+from twlocal.html.words import Text, t
 from twlocal.paired import Churn
-from twlocal.study import plots
+from twlocal.study import apparatus_words, plots
 from twlocal.study.noise import Floor
-from twlocal.study.report import Plot, Report, Table, interval, p_value, percent, points
+from twlocal.study.report import (
+    INTERVAL,
+    NO_SUBJECT,
+    Plot,
+    Report,
+    Table,
+    Words,
+    p_value,
+    percent,
+    points,
+    span,
+)
 
+_FIRST, _SECOND, _DIFFERENCE = t("第一個", "first"), t("第二個", "second"), t("差距", "difference")
+_STRICT, _LENIENT, _READER = t("嚴格", "strict"), t("寬鬆", "lenient"), t("讀法", "reader")
+_GAINED, _LOST = t("多對", "gained"), t("少對", "lost")
+_VERDICTS = {
+    "neither": "兩種讀法都分不出這兩次測驗的高下",
+    "both": "兩種讀法都看得到差距，所以不只是格式",
+    "format": "只有嚴格讀法看得到差距：就這些題目而言，差的是格式",
+    "knowledge_hidden": "只有寬鬆讀法看得到差距：嚴格分數讓格式把它蓋住了",
+    "opposite": "兩種讀法的方向相反：一方知道得多，卻因為格式而失分",
+}
 _FEW = 10  # changed items below which a bootstrap interval is too narrow
 _MOST = 20  # subjects in the text; the JSON has all of them
 
@@ -27,15 +48,15 @@ def report(
     floor: Floor | None = None,
     commands: Sequence[str] = (),
     study: str = "compare",
-    title: str | None = None,
+    title: Words | None = None,
 ) -> Report:
     """What a comparison says, with the apparatus that differs (`apart`) and the parts that do not (`held`)."""
     parts = list(dict.fromkeys(one.part for one in apart))
     return Report(
         study=study,
-        title=title or f"{found.first} against {found.second}",
-        varied=", ".join(parts) if parts else "nothing that is recorded",
-        held=", ".join(held) if held else "nothing",
+        title=title or t(f"{found.first} 與 {found.second}", f"{found.first} against {found.second}"),
+        varied=apparatus_words.parts(parts) if parts else t("紀錄中沒有不同", "nothing that is recorded"),
+        held=apparatus_words.parts(held) if held else t("沒有", "nothing"),
         n=_sizes(found),
         parts=[*_apparatus(apart), *_scores(found), *_changes(found), *_subjects(found)],
         warnings=list(_warnings(found, parts, floor)),
@@ -46,99 +67,136 @@ def report(
 
 
 def _plots(found: Comparison) -> list[Plot]:
-    both = [("strict", found.strict), ("lenient", found.lenient)]
+    both = [(_STRICT, found.strict), (_LENIENT, found.lenient)]
     differences = plots.estimates(
         [Estimate(name, one.difference, one.interval.low, one.interval.high) for name, one in both],
         t("第二個減第一個（95% 信賴區間）", "Second minus first (95% intervals)"),
-        t("差距", "difference"),
+        _DIFFERENCE,
         reference=0.0,
     )
     subjects = sorted(found.subjects, key=lambda one: (one.q, -abs(one.second - one.first)))[:_MOST]
     if len(subjects) < 2:
         return [differences]
-    points = [(one.subject or "(none)", one.first, one.second, "") for one in subjects]
-    caption = t("各科目的正確率", "Accuracy by subject")
-    return [differences, plots.scatter(points, caption, t("第一個", "first"), t("第二個", "second"))]
+    points = [(one.subject or NO_SUBJECT, one.first, one.second, "") for one in subjects]
+    return [differences, plots.scatter(points, t("各科目的正確率", "Accuracy by subject"), _FIRST, _SECOND)]
 
 
-def _sizes(found: Comparison) -> str:
-    n = f"{found.strict.n:,} items that both answered"
-    if found.left_out != (0, 0):
-        n += f"; left out: {found.left_out[0]:,} of the first, {found.left_out[1]:,} of the second"
-    return n
+def _sizes(found: Comparison) -> Text:
+    n = t(f"兩邊都作答的 {found.strict.n:,} 題", f"{found.strict.n:,} items that both answered")
+    if found.left_out == (0, 0):
+        return n
+    first, second = (f"{count:,}" for count in found.left_out)
+    return Text(
+        f"{n.zh}；略去第一個的 {first} 題、第二個的 {second} 題",
+        f"{n.en}; left out: {first} of the first, {second} of the second",
+    )
 
 
-def _apparatus(apart: Sequence[Apart]) -> list[str | Table]:
+def _apparatus(apart: Sequence[Apart]) -> list[Words | Table]:
     if not apart:
-        return ["The apparatus of the two runs is the same as far as it is recorded."]
-    rows = [[one.part, one.name, one.first, one.second] for one in apart]
-    return [Table("What differs in the apparatus:", ["part", "what", "first", "second"], rows, "llll")]
+        same = "The apparatus of the two runs is the same as far as it is recorded."
+        return [t("就紀錄所及，兩次測驗的測量方式相同。", same)]
+    value = apparatus_words.value
+    rows = [
+        [apparatus_words.part(one.part), apparatus_words.name(one.name), value(one.first), value(one.second)]
+        for one in apart
+    ]
+    header: list[Words] = [t("部分", "part"), t("項目", "what"), _FIRST, _SECOND]
+    return [Table(t("測量方式的不同：", "What differs in the apparatus:"), header, rows, "llll")]
 
 
-def _scores(found: Comparison) -> list[str | Table]:
-    rows = [_score_row("strict", found.strict), _score_row("lenient", found.lenient)]
-    header = ["reader", "first", "second", "difference", "95% interval", "p"]
-    caption = "Accuracy over the same items (paired bootstrap; p of McNemar's exact test):"
+def _scores(found: Comparison) -> list[Words | Table]:
+    rows = [_score_row(_STRICT, found.strict), _score_row(_LENIENT, found.lenient)]
+    header: list[Words] = [_READER, _FIRST, _SECOND, _DIFFERENCE, INTERVAL, "p"]
+    caption = t(
+        "同樣題目的正確率（配對拔靴法；p 為 McNemar 精確檢定）：",
+        "Accuracy over the same items (paired bootstrap; p of McNemar's exact test):",
+    )
     return [Table(caption, header, rows, "lrrrrr")]
 
 
-def _score_row(name: str, one: Difference) -> list[str]:
+def _score_row(name: Words, one: Difference) -> list[Words]:
     digits = 2 if one.n >= 10_000 else 1
     return [
         name,
         percent(one.first, digits),
         percent(one.second, digits),
         points(one.difference, digits),
-        interval(one.interval.low, one.interval.high, digits, signed=True),
+        span(one.interval.low, one.interval.high, digits, signed=True),
         p_value(one.p),
     ]
 
 
-def _changes(found: Comparison) -> list[str | Table]:
-    rows = [_churn_row("strict", found.strict.churn), _churn_row("lenient", found.lenient.churn)]
-    header = ["reader", "both right", "gained", "lost", "both wrong", *(["in part"] if _partly(found) else [])]
+def _changes(found: Comparison) -> list[Words | Table]:
+    rows = [_churn_row(_STRICT, found.strict.churn), _churn_row(_LENIENT, found.lenient.churn)]
+    header: list[Words] = [
+        _READER,
+        t("都對", "both right"),
+        _GAINED,
+        _LOST,
+        t("都錯", "both wrong"),
+        t("部分", "in part"),
+    ]
     if not _partly(found):
-        rows = [row[:-1] for row in rows]
-    told: list[str | Table] = [Table("Items, from the first run to the second:", header, rows, "lrrrrr")]
+        header, rows = header[:-1], [row[:-1] for row in rows]
+    caption = t("從第一次測驗到第二次，題目的變化：", "Items, from the first run to the second:")
+    told: list[Words | Table] = [Table(caption, header, rows, "lrrrrr")]
     if found.other_letter is not None:
-        told.append(f"In {found.other_letter:,} items both runs named an option, and not the same one.")
-    form = found.format
-    told.append(
-        f"Of the {found.strict.churn.gained:,} gained, {form.gained_format:,} were right under the lenient reader in "
-        f"both runs (a gain of format) and {form.gained_known:,} are gained under it too; of the "
-        f"{found.strict.churn.lost:,} lost, {form.lost_format:,} and {form.lost_known:,}. "
-        f"Only the lenient reader calls {form.behind[0]:,} items of the first run right, and {form.behind[1]:,} of the "
-        "second."
-    )
-    told.append(f"Format against knowledge: {VERDICTS[found.verdict]}.")
+        told.append(
+            t(
+                f"有 {found.other_letter:,} 題，兩次都選了選項，但選的不同。",
+                f"In {found.other_letter:,} items both runs named an option, and not the same one.",
+            )
+        )
+    told.append(_formats(found))
+    verdict = t(_VERDICTS[found.verdict], VERDICTS[found.verdict])
+    told.append(t("格式還是知識：{verdict}。", "Format against knowledge: {verdict}.").format(verdict=verdict))
     return told
+
+
+def _formats(found: Comparison) -> Text:
+    form, churn = found.format, found.strict.churn
+    return t(
+        f"多對的 {churn.gained:,} 題中，{form.gained_format:,} 題在寬鬆讀法下兩次都對（增加的是格式），"
+        f"{form.gained_known:,} 題在寬鬆讀法下也是多對；少對的 {churn.lost:,} 題中，分別是 {form.lost_format:,} 與 "
+        f"{form.lost_known:,} 題。只有寬鬆讀法算對的，第一次有 {form.behind[0]:,} 題，第二次有 {form.behind[1]:,} 題。",
+        f"Of the {churn.gained:,} gained, {form.gained_format:,} were right under the lenient reader in "
+        f"both runs (a gain of format) and {form.gained_known:,} are gained under it too; of the "
+        f"{churn.lost:,} lost, {form.lost_format:,} and {form.lost_known:,}. "
+        f"Only the lenient reader calls {form.behind[0]:,} items of the first run right, and {form.behind[1]:,} of the "
+        "second.",
+    )
 
 
 def _partly(found: Comparison) -> bool:
     return bool(found.strict.churn.partly or found.lenient.churn.partly)
 
 
-def _churn_row(name: str, one: Churn) -> list[str]:
+def _churn_row(name: Words, one: Churn) -> list[Words]:
     return [name, *(f"{count:,}" for count in (one.both_right, one.gained, one.lost, one.both_wrong, one.partly))]
 
 
-def _subjects(found: Comparison) -> list[str | Table]:
+def _subjects(found: Comparison) -> list[Words | Table]:
     if len(found.subjects) < 2:
         return []
     ordered = sorted(found.subjects, key=lambda one: (one.q, one.p, -abs(one.second - one.first), one.subject))
     sure = sum(one.q <= LEVEL for one in ordered)
-    rest = f" (the {_MOST} surest; --json has all)" if len(ordered) > _MOST else ""
-    caption = (
-        f"Subjects, strict: {sure} of {len(ordered)} differ at a false discovery rate of 5%{rest}; "
-        "q is p after Benjamini-Hochberg:"
+    rest = t("", "")
+    if len(ordered) > _MOST:
+        rest = t(f"（最確定的 {_MOST} 科；全部見 --json）", f" (the {_MOST} surest; --json has all)")
+    caption = t(
+        f"各科目，嚴格讀法：{len(ordered)} 科中有 {sure} 科在 5% 的偽發現率下有差距{rest.zh}；"
+        "q 是經 Benjamini-Hochberg 校正的 p：",
+        f"Subjects, strict: {sure} of {len(ordered)} differ at a false discovery rate of 5%{rest.en}; "
+        "q is p after Benjamini-Hochberg:",
     )
-    header = ["subject", "n", "first", "second", "difference", "gained", "lost", "p", "q"]
+    header: list[Words] = [t("科目", "subject"), "n", _FIRST, _SECOND, _DIFFERENCE, _GAINED, _LOST, "p", "q"]
     return [Table(caption, header, [_subject_row(one) for one in ordered[:_MOST]], "lrrrrrrrr")]
 
 
-def _subject_row(one: SubjectDifference) -> list[str]:
+def _subject_row(one: SubjectDifference) -> list[Words]:
     return [
-        one.subject or "(none)",
+        one.subject or NO_SUBJECT,
         f"{one.n:,}",
         percent(one.first),
         percent(one.second),
@@ -150,24 +208,35 @@ def _subject_row(one: SubjectDifference) -> list[str]:
     ]
 
 
-def _warnings(found: Comparison, parts: Sequence[str], floor: Floor | None) -> list[str]:
-    told = []
+def _warnings(found: Comparison, parts: Sequence[str], floor: Floor | None) -> list[Words]:
+    told: list[Words] = []
     # The prompt is a part of the protocol, and a sample follows from its dataset.
     causes = {"protocol" if part == "prompt" else "dataset" if part == "sample" else part for part in parts}
     if len(causes) > 1:
         told.append(
-            f"more than one part of the apparatus differs ({', '.join(sorted(causes))}), so the difference cannot be "
-            "put down to any one of them."
+            t(
+                "測量方式不只一處不同（{causes}），所以差距不能歸因於其中任何一處。",
+                "more than one part of the apparatus differs ({causes}), so the difference cannot be put down to any "
+                "one of them.",
+            ).format(causes=apparatus_words.parts(sorted(causes)))
         )
     if floor is not None and floor.below(found.strict.difference):
         told.append(
-            f"the difference of {points(found.strict.difference, 3)} points is not larger than the share of disputed "
-            f"answer keys in the source ({percent(floor.share, 3)}): it measures the keys as much as the models."
+            t(
+                f"{points(found.strict.difference, 3)} 個百分點的差距，不大於題目來源中有爭議答案的比例"
+                f"（{percent(floor.share, 3)}）：量到的既是模型，也是答案。",
+                f"the difference of {points(found.strict.difference, 3)} points is not larger than the share of "
+                f"disputed answer keys in the source ({percent(floor.share, 3)}): it measures the keys as much as the "
+                "models.",
+            )
         )
     if 0 < found.strict.churn.changed < _FEW:
         told.append(
-            f"only {found.strict.churn.changed} items changed, so the bootstrap interval is too narrow: "
-            "go by the exact test."
+            t(
+                f"只有 {found.strict.churn.changed} 題有變化，拔靴法的區間會太窄：請以精確檢定為準。",
+                f"only {found.strict.churn.changed} items changed, so the bootstrap interval is too narrow: "
+                "go by the exact test.",
+            )
         )
     return told
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from twlocal import readers
 from twlocal.compare import Difference, Key, difference
-from twlocal.html.words import t
+from twlocal.html.words import Text, t
 from twlocal.item import LABELS
 from twlocal.judge import PUBLISHED, right
 from twlocal.paired import RESAMPLES
@@ -21,11 +21,12 @@ from twlocal.record import Record
 from twlocal.stats import wilson
 from twlocal.study import plots
 from twlocal.study.compared import difference_json
-from twlocal.study.report import Report, Table, interval, p_value, percent, points
+from twlocal.study.report import INTERVAL, Report, Table, Words, join, p_value, percent, points, said, span
 
 PATTERN = "twinkle_pattern"
 UNREAD, WRONG, RIGHT = "unread", "wrong", "right"
 # Changes that are told, from the published reader to another one.
+_STATES = {UNREAD: t("讀不出", "unread"), WRONG: t("錯", "wrong"), RIGHT: t("對", "right")}
 _MOVES = ((UNREAD, RIGHT), (UNREAD, WRONG), (RIGHT, UNREAD), (WRONG, UNREAD), (RIGHT, WRONG), (WRONG, RIGHT))
 
 
@@ -97,7 +98,7 @@ def reversals(runs: Sequence[Extracted], reader: str) -> int:
 def report(
     runs: Sequence[Extracted],
     *,
-    absent: Mapping[str, str],
+    absent: Mapping[str, Words],
     same_items: bool,
     again: Mapping[str, Extracted] | None = None,
     commands: Sequence[str] = (),
@@ -109,7 +110,7 @@ def report(
     """
     again = again or {}
     names = list(runs[0].states)
-    parts: list[str | Table] = []
+    parts: list[Words | Table] = []
     data: list[dict[str, Any]] = []
     for run in runs:
         found = {name: run.against(name, seed) for name in names}
@@ -126,16 +127,21 @@ def report(
         data.append(told)
     if len(runs) > 1:
         parts.append(_ranked(runs))
-    warnings = [f"the reader {name} was left out: {why}" for name, why in absent.items()]
+    left_out = t("沒有用 {name} 讀：{why}", "the reader {name} was left out: {why}")
+    warnings: list[Words] = [left_out.format(name=name, why=why) for name, why in absent.items()]
     if len(runs) > 1 and not same_items:
-        warnings.append("these runs were not asked the same questions, so their ranks say little.")
+        warnings.append(
+            t(
+                "這幾次測驗的題目不同，名次沒有多少意義。",
+                "these runs were not asked the same questions, so their ranks say little.",
+            )
+        )
     return Report(
         study="extraction",
-        title="What the reader makes of the same responses",
-        varied=f"the reader ({', '.join(names)})" + (", and the pattern strategy's own prompt" if again else ""),
-        held="every response, and with it the model, the questions, the prompt and the decoding"
-        + (" (asked again without a system prompt where it says so)" if again else ""),
-        n="; ".join(f"{run.run}: {run.n:,} responses" for run in runs),
+        title=t("同一批作答，不同的讀法", "What the reader makes of the same responses"),
+        varied=_varied(names, asked_again=bool(again)),
+        held=_held(asked_again=bool(again)),
+        n=join([t(f"{run.run}：{run.n:,} 則作答", f"{run.run}: {run.n:,} responses") for run in runs], "；", "; "),
         parts=parts,
         warnings=warnings,
         commands=commands,
@@ -151,13 +157,35 @@ def report(
             "runs": data,
             "ranks": {name: ranks(runs, name) for name in names},
             "reversals": {name: reversals(runs, name) for name in names},
-            "not_available": dict(absent),
+            "not_available": {name: said(why) for name, why in absent.items()},
         },
     )
 
 
+def _varied(names: Sequence[str], *, asked_again: bool) -> Text:
+    if asked_again:
+        return t(
+            f"讀法（{'、'.join(names)}），以及 pattern 策略自己的提示",
+            f"the reader ({', '.join(names)}), and the pattern strategy's own prompt",
+        )
+    return t(f"讀法（{'、'.join(names)}）", f"the reader ({', '.join(names)})")
+
+
+def _held(*, asked_again: bool) -> Text:
+    held = t(
+        "每一則作答，也就是模型、題目、提示與解碼設定",
+        "every response, and with it the model, the questions, the prompt and the decoding",
+    )
+    if not asked_again:
+        return held
+    return Text(
+        held.zh + "（另外標明之處，是不用系統提示重新問過）",
+        held.en + " (asked again without a system prompt where it says so)",
+    )
+
+
 def _scores(run: Extracted, found: Mapping[str, Difference]) -> Table:
-    rows = []
+    rows: list[list[Words]] = []
     for name, one in found.items():
         right_ones, read = run.count(name, RIGHT), run.n - run.count(name, UNREAD)
         low_high = wilson(right_ones, run.n)
@@ -166,49 +194,80 @@ def _scores(run: Extracted, found: Mapping[str, Difference]) -> Table:
                 name,
                 percent(read / run.n),
                 percent(right_ones / run.n),
-                interval(low_high.low, low_high.high),
+                span(low_high.low, low_high.high),
                 *(
                     ["-", "-", "-"]
                     if name == PUBLISHED
                     else [
                         points(one.difference),
-                        interval(one.interval.low, one.interval.high, signed=True),
+                        span(one.interval.low, one.interval.high, signed=True),
                         p_value(one.p),
                     ]
                 ),
             ]
         )
-    header = ["reader", "read", "right", "95% interval", "against box", "95% interval", "p"]
-    return Table(f"{run.run} ({run.model}), {run.n:,} responses:", header, rows, "lrrrrrr")
+    header: list[Words] = [
+        t("讀法", "reader"),
+        t("可讀", "read"),
+        t("答對", "right"),
+        INTERVAL,
+        t("與 box 的差", "against box"),
+        INTERVAL,
+        "p",
+    ]
+    caption = t("{run}（{model}），{n} 則作答：", "{run} ({model}), {n} responses:")
+    return Table(caption.format(run=run.run, model=run.model, n=f"{run.n:,}"), header, rows, "lrrrrrr")
 
 
 def _moved(run: Extracted) -> Table:
     others = [name for name in run.states if name != PUBLISHED]
     moves = {name: run.moves(name) for name in others}
-    rows = [[f"{was} to {now}", *(f"{moves[name][was, now]:,}" for name in others)] for was, now in _MOVES]
-    rows.append(["(letters that are no option)", *(f"{run.outside[name]:,}" for name in others)])
-    return Table("Items that change, from box to another reader:", ["", *others], rows, "l" + "r" * len(others))
+    rows: list[list[Words]] = [
+        [_move(was, now), *(f"{moves[name][was, now]:,}" for name in others)] for was, now in _MOVES
+    ]
+    no_option = t("（讀到的字母不是選項）", "(letters that are no option)")
+    rows.append([no_option, *(f"{run.outside[name]:,}" for name in others)])
+    caption = t("從 box 換成其他讀法，有變化的題目：", "Items that change, from box to another reader:")
+    return Table(caption, ["", *others], rows, "l" + "r" * len(others))
 
 
-def _again(run: Extracted, other: Extracted, own: Difference) -> str:
-    span, changed = interval(own.interval.low, own.interval.high, signed=True), own.churn
-    return (
-        f"Asked again as the pattern strategy asks, without a system prompt ({other.run}), and read by its patterns: "
-        f"{percent(own.second)} right against {percent(own.first)} of {run.run} under box, "
-        f"{points(own.difference)} points (95% interval {span}, p = {p_value(own.p)}); {changed.gained:,} gained, "
-        f"{changed.lost:,} lost, {other.outside[PATTERN]:,} letters read that are no option."
+def _move(was: str, now: str) -> Text:
+    return t("{was}變{now}", "{was} to {now}").format(was=_STATES[was], now=_STATES[now])
+
+
+def _again(run: Extracted, other: Extracted, own: Difference) -> Text:
+    return t(
+        "照 pattern 策略的方式重新問過（{other}，不用系統提示），並用它的樣式來讀：答對 {second}，{run} 用 box 讀是 "
+        "{first}，相差 {points} 個百分點（95% 區間 {span}，p = {p}）；多對 {gained} 題，少對 {lost} 題，"
+        "{outside} 則讀到的字母不是選項。",
+        "Asked again as the pattern strategy asks, without a system prompt ({other}), and read by its patterns: "
+        "{second} right against {first} of {run} under box, {points} points (95% interval {span}, p = {p}); {gained} "
+        "gained, {lost} lost, {outside} letters read that are no option.",
+    ).format(
+        other=other.run,
+        second=percent(own.second),
+        first=percent(own.first),
+        run=run.run,
+        points=points(own.difference),
+        span=span(own.interval.low, own.interval.high, signed=True),
+        p=p_value(own.p),
+        gained=f"{own.churn.gained:,}",
+        lost=f"{own.churn.lost:,}",
+        outside=f"{other.outside[PATTERN]:,}",
     )
 
 
 def _ranked(runs: Sequence[Extracted]) -> Table:
     names = list(runs[0].states)
     places = {name: ranks(runs, name) for name in names}
-    rows = [
+    rows: list[list[Words]] = [
         [run.run, *(_place(places[name][at], places[PUBLISHED][at], name) for name in names)]
         for at, run in enumerate(runs)
     ]
-    rows.append(["pairs in opposite order", *(f"{reversals(runs, name):,}" for name in names)])
-    return Table("Ranks, with the places moved against box:", ["run", *names], rows, "l" + "r" * len(names))
+    reversed_pairs = t("次序顛倒的對數", "pairs in opposite order")
+    rows.append([reversed_pairs, *(f"{reversals(runs, name):,}" for name in names)])
+    caption = t("名次，以及與 box 相比前進的名次：", "Ranks, with the places moved against box:")
+    return Table(caption, [t("測驗", "run"), *names], rows, "l" + "r" * len(names))
 
 
 def _place(place: int, strict: int, name: str) -> str:

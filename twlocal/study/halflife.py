@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 
-from twlocal.html.words import t
+from twlocal.html.words import Text, t
 from twlocal.stats import wilson
 from twlocal.study import plots
-from twlocal.study.report import Report, Table, interval, percent
+from twlocal.study.report import INTERVAL, Report, Table, Words, percent, span
 
 _MOST = 24  # dates in the text; the JSON has all of them
 
@@ -102,19 +102,45 @@ def halflife(models: Sequence[Dated], low: float, high: float, since: date | Non
 def report(found: HalfLife, bench: str, source: str, *, reader: str, commands: Sequence[str] = ()) -> Report:
     """The study as a report."""
     total = found.total
-    rows = [_row(one, "all" if one.day is None else one.day.isoformat()) for one in (*_few(found.over_time), total)]
-    header = ["up to", "n", "in the band", "95% interval", "above", "below", "median", "best"]
-    band = f"{percent(found.low)} to {percent(found.high)}"
-    parts: list[str | Table] = [
-        Table(f"Models in, above and below the band of {band}:", header, rows, "lrrrrrrr"),
-        *(_when(found) if found.over_time else ["No model is dated, so there is nothing to follow over time."]),
+    all_of_them = t("全部", "all")
+    rows = [
+        _row(one, all_of_them if one.day is None else one.day.isoformat()) for one in (*_few(found.over_time), total)
+    ]
+    header: list[Words] = [
+        t("截至", "up to"),
+        "n",
+        t("區間內", "in the band"),
+        INTERVAL,
+        t("高於", "above"),
+        t("低於", "below"),
+        t("中位數", "median"),
+        t("最高", "best"),
+    ]
+    low, high = percent(found.low), percent(found.high)
+    band = t(f"{low}–{high}", f"{low} to {high}")
+    undated = t(
+        "沒有模型標明日期，無法看出隨時間的變化。", "No model is dated, so there is nothing to follow over time."
+    )
+    caption = t("在難度區間 {band} 之內、之上、之下的模型：", "Models in, above and below the band of {band}:")
+    parts: list[Words | Table] = [
+        Table(caption.format(band=band), header, rows, "lrrrrrrr"),
+        *(_when(found) if found.over_time else [undated]),
     ]
     return Report(
         study="halflife",
-        title=f"How long the band {band} describes the field on {bench}",
-        varied="the models, and with them the day" + (f" since {found.since}" if found.since else ""),
-        held=f"the questions, the band and the reader ({reader})",
-        n=f"{total.n} models, {found.undated} of them without a day",
+        title=t(
+            "難度區間 {band} 還能描述 {bench} 上的模型多久", "How long the band {band} describes the field on {bench}"
+        ).format(band=band, bench=bench),
+        varied=t("模型，以及隨之而定的日期", "the models, and with them the day")
+        if found.since is None
+        else t(
+            f"模型，以及隨之而定的日期（{found.since} 起）", f"the models, and with them the day since {found.since}"
+        ),
+        held=t(f"題目、難度區間與讀法（{reader}）", f"the questions, the band and the reader ({reader})"),
+        n=t(
+            f"{total.n} 個模型，其中 {found.undated} 個沒有日期",
+            f"{total.n} models, {found.undated} of them without a day",
+        ),
         parts=parts,
         commands=commands,
         plots=[
@@ -125,7 +151,7 @@ def report(found: HalfLife, bench: str, source: str, *, reader: str, commands: S
                     if one.day is not None
                 ],
                 [t("低於區間", "below the band"), t("區間內", "in the band"), t("高於區間", "above the band")],
-                t(f"相對於 {band} 的模型數", f"Models against the band of {band}"),
+                t("相對於難度區間 {band} 的模型數", "Models against the band of {band}").format(band=band),
                 t("模型數", "models"),
             )
         ]
@@ -154,13 +180,13 @@ def _few(counts: Sequence[Count]) -> Sequence[Count]:
     return [counts[round(at * (len(counts) - 1) / (_MOST - 1))] for at in range(_MOST)]
 
 
-def _row(one: Count, name: str) -> list[str]:
+def _row(one: Count, name: Words) -> list[Words]:
     low_high = wilson(one.within, one.n)
     return [
         name,
         f"{one.n}",
         f"{one.within}",
-        interval(low_high.low, low_high.high),
+        span(low_high.low, low_high.high),
         f"{one.above}",
         f"{one.below}",
         percent(one.median),
@@ -168,18 +194,22 @@ def _row(one: Count, name: str) -> list[str]:
     ]
 
 
-def _when(found: HalfLife) -> list[str | Table]:
-    told: list[str | Table] = []
+def _when(found: HalfLife) -> list[Text]:
+    not_yet = t("目前為止還沒有：{happened}。", "Not so far: {happened}.")
+    on_a_day = t("{day}：{happened}。", "{day}: {happened}.")
+    after = t("{day}，凍結後 {days} 天：{happened}。", "{day}, {days} days after it was frozen: {happened}.")
+    told = []
     for day, happened in (
-        (found.cleared, "the first model stands above the band"),
-        (found.minority, "fewer than half of the models are in the band"),
-        (found.median_left, "the median model is outside the band"),
+        (found.cleared, t("第一次有模型高於區間", "the first model stands above the band")),
+        (found.minority, t("區間內的模型不到一半", "fewer than half of the models are in the band")),
+        (found.median_left, t("中位模型離開區間", "the median model is outside the band")),
     ):
         if day is None:
-            told.append(f"Not so far: {happened}.")
-            continue
-        after = f", {(day - found.since).days} days after it was frozen" if found.since else ""
-        told.append(f"{day.isoformat()}{after}: {happened}.")
+            told.append(not_yet.format(happened=happened))
+        elif found.since is None:
+            told.append(on_a_day.format(day=day.isoformat(), happened=happened))
+        else:
+            told.append(after.format(day=day.isoformat(), days=(day - found.since).days, happened=happened))
     return told
 
 

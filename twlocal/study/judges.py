@@ -14,7 +14,7 @@ from twlocal.formosa.plant import CLASSES, CLEAN
 from twlocal.html.charts import Estimate
 from twlocal.html.words import Text, t
 from twlocal.study import plots
-from twlocal.study.report import Plot, Report, Table, Words, interval, join, percent
+from twlocal.study.report import INTERVAL, Plot, Report, Table, Words, join, percent, span
 
 # The paper's two members whose word said nothing approved 92% and 99% of everything.
 STAMP = 0.9
@@ -61,7 +61,7 @@ def report(
         parts=parts,
         warnings=_warnings(found),
         commands=commands,
-        plots=[_plot(found)],
+        plots=_plots(found),
         data={
             "source": source,
             "judges": [_data(one, limits) for one, limits in judges],
@@ -105,7 +105,7 @@ def _caught(found: Sequence[Calibration]) -> Table:
         rows.append(_row(one.judge, alarm, one.false_alarms))
     return Table(
         t("各審題模型退了什麼：", "What each judge rejected:"),
-        [t("審題模型", "judge"), t("項目", "what"), "k", "n", t("比例", "share"), t("95% 區間", "95% interval")],
+        [t("審題模型", "judge"), t("項目", "what"), "k", "n", t("比例", "share"), INTERVAL],
         rows,
         "llrrrr",
     )
@@ -115,8 +115,8 @@ def _row(judge: str, what: Text, rate: Rate) -> list[Words]:
     return [judge, what, f"{rate.k}", f"{rate.n}", percent(rate.share), _interval(rate)]
 
 
-def _interval(rate: Rate) -> str:
-    return interval(rate.interval.low, rate.interval.high)
+def _interval(rate: Rate) -> Text:
+    return span(rate.interval.low, rate.interval.high)
 
 
 def _passed(one: Calibration, limits: Thresholds) -> Text:
@@ -131,9 +131,13 @@ def _passed(one: Calibration, limits: Thresholds) -> Text:
 
 
 def _approved(found: Sequence[Calibration]) -> Table:
-    shares = [[percent(one.approved[kind].share) for kind in (CLEAN, *CLASSES, "all")] for one in found]
-    rows = [[one.judge, *row, _interval(one.approved["all"])] for one, row in zip(found, shares, strict=True)]
-    header: list[Words] = [t("審題模型", "judge"), *_SHORT, t("全部", "all"), t("95% 區間", "95% interval")]
+    shares: list[list[Words]] = [
+        [percent(one.approved[kind].share) for kind in (CLEAN, *CLASSES, "all")] for one in found
+    ]
+    rows: list[list[Words]] = [
+        [one.judge, *row, _interval(one.approved["all"])] for one, row in zip(found, shares, strict=True)
+    ]
+    header: list[Words] = [t("審題模型", "judge"), *_SHORT, t("全部", "all"), INTERVAL]
     caption = t("各審題模型放行的比例：", "What each judge approved of what it was shown:")
     if not any(one.unread.k for one in found):
         return Table(caption, header, rows, "lrrrrrr")
@@ -182,17 +186,25 @@ def _said(bench: Panel) -> Text:
     return Text(told.zh + more.zh, told.en + more.en)
 
 
-def _plot(found: Sequence[Calibration]) -> Plot:
-    rates = [(f"{one.judge} · {KINDS[kind].en}", one.approved[kind]) for one in found for kind in (CLEAN, *CLASSES)]
-    return plots.estimates(
-        [
-            Estimate(label, rate.share, rate.interval.low, rate.interval.high)
-            for label, rate in rates
-            if rate.share is not None
-        ],
-        t("各審題模型放行的比例，依瑕疵", "What each judge approved, by defect"),
-        t("放行", "approved"),
-    )
+def _plots(found: Sequence[Calibration]) -> list[Plot]:
+    """What each judge rejected, a picture a kind of item: the defects that it caught, and its false alarms."""
+    caught = t("抓到的比例：{kind}", "Caught: {kind}")
+    kinds = [
+        *((caught.format(kind=KINDS[kind]), [(one.judge, one.caught[kind]) for one in found]) for kind in CLASSES),
+        (t("誤報的比例：無瑕疵的題目", "False alarms: clean items"), [(one.judge, one.false_alarms) for one in found]),
+    ]
+    pictures = [
+        (
+            caption,
+            [
+                Estimate(judge, rate.share, rate.interval.low, rate.interval.high)
+                for judge, rate in rates
+                if rate.share is not None
+            ],
+        )
+        for caption, rates in kinds
+    ]
+    return [plots.estimates(rows, caption, t("退件", "rejected")) for caption, rows in pictures if rows]
 
 
 def _data(one: Calibration, limits: Thresholds) -> dict[str, Any]:

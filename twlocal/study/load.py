@@ -13,6 +13,8 @@ from twlocal.compare import Key, Outcome, Side, outcomes
 from twlocal.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from twlocal.bundle.stored import Imported, Stored
     from twlocal.record import Record
     from twlocal.runs import RunRow, Runs
@@ -86,8 +88,8 @@ def _imported(result: Imported, stored: Stored, reader: str | None) -> tuple[Sid
     return Side(result.name, means, len(means)), Apparatus(told), None
 
 
-def run_command(run: RunRow) -> str:
-    """The shell line that makes a run again, as far as its wish tells it."""
+def run_command(run: RunRow, database: Path | None = None) -> str:
+    """The shell line that makes a run again, as far as its wish tells it. database: where, if it must be named."""
     wish = run.wish
     words: list[str] = ["twlocal", "run", str(wish["model"]), "--bench", str(wish["bench"])]
     words += ["--protocol", str(wish["protocol"])]
@@ -113,7 +115,7 @@ def run_command(run: RunRow) -> str:
     for name, value in sorted(_mapping(wish.get("settings")).items()):
         # A template is stored whole, and is a file on the command line.
         words += ["--chat-template", "FILE"] if name == "chat_template" else ["--set", f"{name}={_plain(value)}"]
-    return shlex.join(words)
+    return shlex.join([*words, *_in(database)])
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -126,9 +128,13 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def study_command(*words: str) -> str:
-    """The shell line of a study."""
-    return shlex.join(["twlocal", *words])
+def study_command(*words: str, database: Path | None = None) -> str:
+    """The shell line of a study. database: what it reads, if it must be named."""
+    return shlex.join(["twlocal", *words, *_in(database)])
+
+
+def _in(database: Path | None) -> list[str]:
+    return [] if database is None else ["--db", str(database)]
 
 
 def unless_default(**options: tuple[object, object]) -> list[str]:

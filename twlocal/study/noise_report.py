@@ -7,10 +7,10 @@ from dataclasses import asdict
 from itertools import pairwise
 
 from twlocal.html.charts import Estimate
-from twlocal.html.words import t
+from twlocal.html.words import Text, t
 from twlocal.study import plots
 from twlocal.study.noise import Floor, by_subject
-from twlocal.study.report import Report, Table, percent
+from twlocal.study.report import NO_SUBJECT, Report, Table, Words, join, percent
 
 _MOST = 15  # subjects in the text; the JSON has all of them
 
@@ -26,24 +26,29 @@ def report(
     subjects = by_subject(floor, sizes)
     low_high = floor.interval
     close = _too_close(floor, scores)
-    measured = (
-        f"{floor.conflicts:,} of {floor.groups:,} groups of re-printed questions have keys that disagree: "
-        f"{percent(floor.agreement, 4)} agree, {percent(floor.share, 4)} do not (95% interval "
-        f"{percent(low_high.low, 4)} to {percent(low_high.high, 4)})."
-    )
-    meaning = (
-        f"Over {n:,} items at most {floor.disputed(n):,} keys are disputed (in 95 of 100 sets of that size), so a "
-        f"difference of accuracies below {100 * floor.smallest_difference(n):.3f} points is one of keys."
-    )
-    parts: list[str | Table] = [
-        measured,
-        meaning,
+    parts: list[Words | Table] = [
+        _measured(floor),
+        t(
+            f"在 {n:,} 題之中，有爭議的答案至多 {floor.disputed(n):,} 題（100 份這樣大小的題目中有 95 份如此），"
+            f"所以正確率的差距若小於 {100 * floor.smallest_difference(n):.3f} 個百分點，就可能只是答案的差距。",
+            f"Over {n:,} items at most {floor.disputed(n):,} keys are disputed (in 95 of 100 sets of that size), so a "
+            f"difference of accuracies below {100 * floor.smallest_difference(n):.3f} points is one of keys.",
+        ),
         Table(
-            f"The smallest subjects ({min(_MOST, len(subjects))} of {len(subjects)}), where one key weighs most:",
-            ["subject", "n", "disputed at most", "smallest difference", "any disputed"],
+            t(
+                f"題數最少的科目（{len(subjects)} 科中的 {min(_MOST, len(subjects))} 科），一題的答案影響最大：",
+                f"The smallest subjects ({min(_MOST, len(subjects))} of {len(subjects)}), where one key weighs most:",
+            ),
+            [
+                t("科目", "subject"),
+                "n",
+                t("至多有爭議", "disputed at most"),
+                t("最小差距", "smallest difference"),
+                t("至少一題有爭議", "any disputed"),
+            ],
             [
                 [
-                    one.subject or "(none)",
+                    one.subject or NO_SUBJECT,
                     f"{one.n:,}",
                     f"{one.disputed:,}",
                     f"{100 * one.smallest:.2f}",
@@ -55,18 +60,19 @@ def report(
         ),
     ]
     if len(scores) > 1:
-        told = "; ".join(f"{first} and {second} ({100 * gap:.3f} points)" for first, second, gap in close)
-        parts.append(
-            f"Neighbours closer than the share of disputed keys: {told}."
-            if close
-            else "No two neighbouring runs are closer than the share of disputed keys."
-        )
+        parts.append(_neighbours(close))
     return Report(
         study="noise",
-        title=f"What disputed answer keys do to a score over {source}",
-        varied="nothing: this is a parameter of the source, stated beside every difference",
-        held="the questions and their keys",
-        n=f"{n:,} items in {len(sizes):,} subjects; {floor.groups:,} groups of re-printed questions",
+        title=t(f"有爭議的答案怎麼影響 {source} 的分數", f"What disputed answer keys do to a score over {source}"),
+        varied=t(
+            "沒有：這是題目來源的參數，應與每一個差距一併說明",
+            "nothing: this is a parameter of the source, stated beside every difference",
+        ),
+        held=t("題目與官方答案", "the questions and their keys"),
+        n=t(
+            f"{len(sizes):,} 科 {n:,} 題；{floor.groups:,} 組重複出現的題目",
+            f"{n:,} items in {len(sizes):,} subjects; {floor.groups:,} groups of re-printed questions",
+        ),
         parts=parts,
         commands=commands,
         plots=[
@@ -74,7 +80,7 @@ def report(
                 [
                     Estimate(source, floor.share, low_high.low, low_high.high),
                     *(
-                        Estimate(one.subject or "(none)", one.smallest, one.smallest, one.smallest)
+                        Estimate(one.subject or NO_SUBJECT, one.smallest, one.smallest, one.smallest)
                         for one in subjects[:_MOST]
                     ),
                 ],
@@ -99,6 +105,39 @@ def report(
             "too_close": [list(one) for one in close],
         },
     )
+
+
+def _measured(floor: Floor) -> Text:
+    conflicts, groups = f"{floor.conflicts:,}", f"{floor.groups:,}"
+    agree, differ, low, high = (
+        percent(share, 4) for share in (floor.agreement, floor.share, floor.interval.low, floor.interval.high)
+    )
+    return t(
+        f"重複出現的題目有 {groups} 組，其中 {conflicts} 組的官方答案互相矛盾：一致的占 {agree}，"
+        f"矛盾的占 {differ}（95% 區間 {low} 至 {high}）。",
+        f"{conflicts} of {groups} groups of re-printed questions have keys that disagree: {agree} agree, {differ} do "
+        f"not (95% interval {low} to {high}).",
+    )
+
+
+def _neighbours(close: Sequence[tuple[str, str, float]]) -> Text:
+    if not close:
+        return t(
+            "名次相鄰的測驗，差距都大於有爭議答案的比例。",
+            "No two neighbouring runs are closer than the share of disputed keys.",
+        )
+    told = join(
+        [
+            t(f"{first} 與 {second}（{100 * gap:.3f} 個百分點）", f"{first} and {second} ({100 * gap:.3f} points)")
+            for first, second, gap in close
+        ],
+        "；",
+        "; ",
+    )
+    return t(
+        "名次相鄰、差距卻不大於有爭議答案比例的測驗：{told}。",
+        "Neighbours closer than the share of disputed keys: {told}.",
+    ).format(told=told)
 
 
 def _too_close(floor: Floor, scores: Mapping[str, float]) -> list[tuple[str, str, float]]:

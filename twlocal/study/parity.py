@@ -20,7 +20,7 @@ from twlocal.paired import RESAMPLES
 from twlocal.record import Record
 from twlocal.study import plots
 from twlocal.study.compared import difference_json
-from twlocal.study.report import Report, Table, Words, interval, p_value, percent, points
+from twlocal.study.report import Report, Table, Words, p_value, percent, points, span
 
 _FEW = 30  # items below which the paired test finds hardly anything
 _MOST = 20  # disagreements in the text; the JSON has all of them
@@ -219,7 +219,7 @@ def _agreement(found: Sequence[Pair]) -> list[Table]:
         [
             f"{one.first} / {one.second}",
             points(one.strict.difference),
-            interval(one.strict.interval.low, one.strict.interval.high, signed=True),
+            span(one.strict.interval.low, one.strict.interval.high, signed=True),
             p_value(one.strict.p),
             p_value(one.lenient.p),
         ]

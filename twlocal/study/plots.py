@@ -12,7 +12,7 @@ from typing import Any
 from twlocal.html.charts import SERIES, WIDTH, Estimate, intervals, word
 from twlocal.html.words import Text, t
 from twlocal.stats import wilson
-from twlocal.study.report import Plot
+from twlocal.study.report import Plot, Words, said
 
 ACCURACY = t("正確率", "accuracy")
 GUESSING = 0.25
@@ -20,7 +20,7 @@ _SHAPES = ("circle", "triangle-up", "square", "diamond", "cross", "triangle-down
 
 
 def shares(
-    rows: Iterable[tuple[str, int, int]], caption: Text, axis: Text = ACCURACY, *, reference: float | None = None
+    rows: Iterable[tuple[Words, int, int]], caption: Text, axis: Text = ACCURACY, *, reference: float | None = None
 ) -> Plot:
     """Shares with their Wilson intervals, a row each: label, how many, of how many."""
     found = []
@@ -35,14 +35,19 @@ def estimates(
     rows: Sequence[Estimate], caption: Text, axis: Text = ACCURACY, *, reference: float | None = None
 ) -> Plot:
     """Estimates with their intervals, a row each."""
-    said = "; ".join(f"{row.label} {100 * row.value:.1f}% ({100 * row.low:.1f}–{100 * row.high:.1f})" for row in rows)
-    return Plot(caption, intervals(rows, axis, reference=reference), _described(caption, said))
+    zh, en = (
+        "; ".join(
+            f"{said(row.label, lang)} {100 * row.value:.1f}% ({100 * row.low:.1f}–{100 * row.high:.1f})" for row in rows
+        )
+        for lang in ("zh-TW", "en")
+    )
+    return Plot(caption, intervals(rows, axis, reference=reference), _described(caption, zh, en))
 
 
-def scatter(points: Sequence[tuple[str, float, float, str]], caption: Text, x: Text, y: Text) -> Plot:
+def scatter(points: Sequence[tuple[Words, float, float, Words]], caption: Text, x: Text, y: Text) -> Plot:
     """Models by two shares (name, x, y, group), with the line on which both are equal."""
-    groups = list(dict.fromkeys(group for *_, group in points))
-    values = [{"name": name, "x": first, "y": second, "group": group} for name, first, second, group in points]
+    groups = list(dict.fromkeys(_word(group) for *_, group in points))
+    values = [{"x": first, "y": second, "group": _word(group)} for _, first, second, group in points]
     both = [value for _, first, second, _ in points for value in (first, second)]
     low, high = max(0.0, min(both, default=0.0) - 0.03), min(1.0, max(both, default=1.0) + 0.03)
     domain = {"scale": {"domain": [low, high]}, "type": "quantitative"}
@@ -73,8 +78,15 @@ def scatter(points: Sequence[tuple[str, float, float, str]], caption: Text, x: T
             {"mark": {"type": "point", "filled": True, "size": 60, "opacity": 0.85}, "encoding": encoding},
         ],
     }
-    said = "; ".join(f"{name} {100 * first:.1f}%, {100 * second:.1f}%" for name, first, second, _ in points)
-    return Plot(caption, spec, _described(caption, said))
+    zh, en = (
+        "; ".join(f"{said(name, lang)} {100 * first:.1f}%, {100 * second:.1f}%" for name, first, second, _ in points)
+        for lang in ("zh-TW", "en")
+    )
+    return Plot(caption, spec, _described(caption, zh, en))
+
+
+def _word(words: Words) -> str:
+    return word(words) if isinstance(words, Text) else words
 
 
 def lines(

@@ -16,15 +16,16 @@ from typing import Any
 
 from twlocal import alphabets, readers
 from twlocal.compare import Difference, Key, difference
-from twlocal.html.words import t
+from twlocal.html.words import Text, t
 from twlocal.item import LABELS
 from twlocal.judge import right
 from twlocal.readers.reading import ORDINAL
 from twlocal.record import Record
+from twlocal.report.words import CHINESE_ALPHABETS
 from twlocal.stats import wilson
 from twlocal.study import plots
 from twlocal.study.compared import difference_json
-from twlocal.study.report import Report, Table, interval, p_value, percent, points
+from twlocal.study.report import INTERVAL, Report, Table, Words, join, p_value, percent, points, span
 
 NO_BOX = "no box"
 
@@ -148,23 +149,24 @@ def report(
     runs: Sequence[Asked],
     pairs: Sequence[Pair],
     *,
-    held: str,
+    held: Words,
     commands: Sequence[str] = (),
-    warnings: Sequence[str] = (),
+    warnings: Sequence[Words] = (),
 ) -> Report:
     """The study as a report."""
     places = ranks(runs)
-    parts: list[str | Table] = [_scores(runs), _alphabets(runs), *(line for one in pairs for line in _pair(one))]
+    parts: list[Words | Table] = [_scores(runs), _alphabets(runs), *(line for one in pairs for line in _pair(one))]
     if len(places) > 1:
         protocols = list(next(iter(places.values())))
         rows = [[model, *(str(place[name]) for name in protocols)] for model, place in places.items()]
-        parts.append(Table("Ranks under each prompt:", ["model", *protocols], rows, "l" + "r" * len(protocols)))
+        caption = t("各提示下的名次：", "Ranks under each prompt:")
+        parts.append(Table(caption, [t("模型", "model"), *protocols], rows, "l" + "r" * len(protocols)))
     return Report(
         study="prompt",
-        title="What the system prompt does to the score",
-        varied="the system prompt (" + ", ".join(_prompts(runs)) + ")",
+        title=t("系統提示怎麼影響分數", "What the system prompt does to the score"),
+        varied=t(f"系統提示（{'、'.join(_prompts(runs))}）", f"the system prompt ({', '.join(_prompts(runs))})"),
         held=held,
-        n="; ".join(f"{one.run}: {one.n:,} items" for one in runs),
+        n=join([t(f"{one.run}：{one.n:,} 題", f"{one.run}: {one.n:,} items") for one in runs], "；", "; "),
         parts=parts,
         warnings=warnings,
         commands=commands,
@@ -198,7 +200,7 @@ def _prompts(runs: Sequence[Asked]) -> list[str]:
 
 
 def _scores(runs: Sequence[Asked]) -> Table:
-    rows = []
+    rows: list[list[Words]] = []
     for one in runs:
         low_high = wilson(one.right, one.n)
         unread = one.unread.total()
@@ -208,47 +210,93 @@ def _scores(runs: Sequence[Asked]) -> Table:
                 one.protocol,
                 f"{one.n:,}",
                 percent(one.right / one.n),
-                interval(low_high.low, low_high.high),
+                span(low_high.low, low_high.high),
                 percent(1 - unread / one.n),
                 f"{unread:,}",
                 percent(one.mapped / one.n),
             ]
         )
-    header = ["model", "protocol", "n", "A-D right", "95% interval", "read", "unread", "mapped back"]
-    return Table("Answers read as A-D only, and what the unread ones predict, mapped back:", header, rows, "llrrrrrr")
+    header: list[Words] = [
+        t("模型", "model"),
+        t("協定", "protocol"),
+        "n",
+        t("A–D 答對", "A-D right"),
+        INTERVAL,
+        t("可讀率", "read"),
+        t("讀不出", "unread"),
+        t("還原後", "mapped back"),
+    ]
+    caption = t(
+        "只讀 A–D 的成績，以及把讀不出的答案依位置還原成 A–D 之後預測的成績：",
+        "Answers read as A-D only, and what the unread ones predict, mapped back:",
+    )
+    return Table(caption, header, rows, "llrrrrrr")
 
 
 def _alphabets(runs: Sequence[Asked]) -> Table:
     names = sorted({name for one in runs for name in one.unread}, key=lambda name: (name == NO_BOX, name))
-    rows = [[name, *(f"{one.unread[name]:,}" for one in runs)] for name in names] or [["(none)", *("0" for _ in runs)]]
-    header = ["unread answers are in", *(f"{one.model}, {one.protocol}" for one in runs)]
-    return Table("The alphabet of what was not read:", header, rows, "l" + "r" * len(runs))
+    rows: list[list[Words]] = [[_alphabet(name), *(f"{one.unread[name]:,}" for one in runs)] for name in names]
+    header: list[Words] = [
+        t("讀不出的答案寫的是", "unread answers are in"),
+        *(t(f"{one.model}、{one.protocol}", f"{one.model}, {one.protocol}") for one in runs),
+    ]
+    return Table(
+        t("讀不出的答案用的是哪一種字母：", "The alphabet of what was not read:"),
+        header,
+        rows or [[t("（沒有）", "(none)"), *("0" for _ in runs)]],
+        "l" + "r" * len(runs),
+    )
 
 
-def _pair(one: Pair) -> list[str | Table]:
-    rows = []
-    for name, found in (("as A-D only", one.measured), ("mapped back", one.predicted)):
+def _alphabet(name: str) -> Text:
+    own = {NO_BOX: "沒有框", alphabets.PROSE: "其他文字"}
+    return Text(own.get(name) or CHINESE_ALPHABETS[name], name)
+
+
+def _pair(one: Pair) -> list[Words | Table]:
+    rows: list[list[Words]] = []
+    for name, found in ((t("只讀 A–D", "as A-D only"), one.measured), (t("還原後", "mapped back"), one.predicted)):
         rows.append(
             [
                 name,
                 percent(found.first),
                 percent(found.second),
                 points(found.difference),
-                interval(found.interval.low, found.interval.high, signed=True),
+                span(found.interval.low, found.interval.high, signed=True),
                 p_value(found.p),
                 f"{found.churn.gained:,}",
                 f"{found.churn.lost:,}",
             ]
         )
-    header = [one.other.protocol, "it", one.reference.protocol, "difference", "95% interval", "p", "gained", "lost"]
+    header: list[Words] = [
+        one.other.protocol,
+        t("它", "it"),
+        one.reference.protocol,
+        t("差距", "difference"),
+        INTERVAL,
+        "p",
+        t("多對", "gained"),
+        t("少對", "lost"),
+    ]
     if one.measured.direction and not one.predicted.direction:
-        said = "the alphabet explains the difference: mapped back, the two prompts cannot be told apart"
+        found_out = t(
+            "差距來自所用的字母：依位置還原之後，兩種提示分不出高下",
+            "the alphabet explains the difference: mapped back, the two prompts cannot be told apart",
+        )
     elif one.measured.direction:
-        said = "the alphabet does not explain all of the difference"
+        found_out = t("差距不能全由所用的字母解釋", "the alphabet does not explain all of the difference")
     else:
-        said = "the two prompts cannot be told apart on this model"
-    caption = f"{one.other.model}, {one.measured.n:,} items, from {one.other.protocol} to {one.reference.protocol}:"
-    return [Table(caption, header, rows, "lrrrrrrr"), f"For {one.other.model}, {said}."]
+        found_out = t("在這個模型上，兩種提示分不出高下", "the two prompts cannot be told apart on this model")
+    caption = t(
+        "{model}，{n} 題，從 {other} 換成 {reference}：", "{model}, {n} items, from {other} to {reference}:"
+    ).format(
+        model=one.other.model,
+        n=f"{one.measured.n:,}",
+        other=one.other.protocol,
+        reference=one.reference.protocol,
+    )
+    verdict = t("{model}：{said}。", "For {model}, {said}.").format(model=one.other.model, said=found_out)
+    return [Table(caption, header, rows, "lrrrrrrr"), verdict]
 
 
 def _run_json(one: Asked) -> dict[str, Any]:

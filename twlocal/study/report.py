@@ -57,6 +57,9 @@ class Report:
     plots: Sequence[Plot] = ()
 
 
+# What the headers of several studies say.
+INTERVAL = t("95% 區間", "95% interval")
+NO_SUBJECT = t("（無）", "(none)")
 LABELS = {
     "varied": t("改變的", "varied"),
     "held": t("固定的", "held"),
@@ -146,6 +149,13 @@ def interval(low: float, high: float, digits: int = 1, *, signed: bool = False) 
     """Both ends of an interval in percent or points."""
     sign = "+" if signed else ""
     return f"{100 * low:{sign}.{digits}f} to {100 * high:{sign}.{digits}f}"
+
+
+def span(low: float, high: float, digits: int = 1, *, signed: bool = False) -> Text:
+    """Both ends of an interval in percent or points, as `interval`, in both languages."""
+    sign = "+" if signed else ""
+    first, last = (f"{100 * end:{sign}.{digits}f}" for end in (low, high))
+    return Text(f"{first} 至 {last}", interval(low, high, digits, signed=signed))
 
 
 def p_value(p: float) -> str:

@@ -10,7 +10,7 @@ from twlocal.html.words import Text, t
 from twlocal.paired import Span
 from twlocal.stats import wilson
 from twlocal.study import plots, sampling
-from twlocal.study.report import Plot, Report, Table, interval, percent, points
+from twlocal.study.report import NO_SUBJECT, Plot, Report, Table, Words, percent, points, span
 from twlocal.study.sampling import Stratum
 
 _BANDS = ((2_000, None), (500, 2_000), (1, 500))  # the paper's: subjects by their number of items
@@ -49,16 +49,29 @@ def report(
         for wanted in asked.wanted
     }
     sizes = _sizes(strata)
-    parts: list[str | Table] = [
-        (
-            f"The whole: {percent(whole, 2)} (95% interval {interval(found.low, found.high, 2)}) of {n:,} items. "
-            f"Weighted by the sample's composition: {percent(expected, 2)}, a shift of {points(expected - whole, 2)} "
-            "points that comes from composition alone."
+    parts: list[Words | Table] = [
+        t(
+            "全體：{whole}（95% 區間 {span}），{n} 題。依樣本的科目組成加權：{expected}，"
+            "其中 {shift} 個百分點的差距純粹來自組成。",
+            "The whole: {whole} (95% interval {span}) of {n} items. Weighted by the sample's composition: {expected}, "
+            "a shift of {shift} points that comes from composition alone.",
+        ).format(
+            whole=percent(whole, 2),
+            span=span(found.low, found.high, 2),
+            n=f"{n:,}",
+            expected=percent(expected, 2),
+            shift=points(expected - whole, 2),
         ),
         *([_measured_line(measured, expected, errors.chance)] if measured else []),
         Table(
-            "Where the weight goes:",
-            ["items", "subjects", "mean accuracy", "of all", "of the sample"],
+            t("權重移到哪裡：", "Where the weight goes:"),
+            [
+                t("題數", "items"),
+                t("科目數", "subjects"),
+                t("平均正確率", "mean accuracy"),
+                t("占全體", "of all"),
+                t("占樣本", "of the sample"),
+            ],
             [
                 [
                     name,
@@ -72,25 +85,45 @@ def report(
             "lrrrr",
         ),
         Table(
-            f"Error of such a sample, 95 of 100 in {asked.draws:,} simulated draws:",
-            ["error against", "points"],
+            t(
+                f"這種樣本的誤差，模擬抽樣 {asked.draws:,} 次，100 次中有 95 次落在：",
+                f"Error of such a sample, 95 of 100 in {asked.draws:,} simulated draws:",
+            ),
+            [t("與什麼相比", "error against"), t("百分點", "points")],
             [
-                ["the whole (composition and chance)", _span(errors.population)],
-                ["what its composition leads to expect (chance)", _span(errors.chance)],
-                ["the whole, weighted back to its composition", _span(errors.restored)],
+                [t("全體（組成加上偶然）", "the whole (composition and chance)"), _span(errors.population)],
+                [
+                    t("依其組成預期的分數（偶然）", "what its composition leads to expect (chance)"),
+                    _span(errors.chance),
+                ],
+                [
+                    t("全體，樣本依母體比例加權之後", "the whole, weighted back to its composition"),
+                    _span(errors.restored),
+                ],
             ],
             "lr",
         ),
-        f"Least certain subject: {errors.worst_subject[0] or '(none)'}, ±{100 * errors.worst_subject[1]:.1f} points.",
+        t(
+            "最不確定的科目：{subject}，±{points} 個百分點。", "Least certain subject: {subject}, ±{points} points."
+        ).format(subject=errors.worst_subject[0] or NO_SUBJECT, points=f"{100 * errors.worst_subject[1]:.1f}"),
         _by_k(strata),
         *_needed(needed),
     ]
     return Report(
         study="sample",
-        title=f"What a stratified sample does to the score of {source}",
-        varied="which rows are scored: all of them, or a sample of some rows a subject",
-        held="every response, and with it the model, the questions, the prompt, the decoding and the reader",
-        n=f"{n:,} items in {len(strata):,} subjects; {rows:,} in the sample",
+        title=t(f"分科抽樣怎麼影響 {source} 的分數", f"What a stratified sample does to the score of {source}"),
+        varied=t(
+            "計分的題目：全部，或每科抽若干題",
+            "which rows are scored: all of them, or a sample of some rows a subject",
+        ),
+        held=t(
+            "每一則作答，也就是模型、題目、提示、解碼設定與讀法",
+            "every response, and with it the model, the questions, the prompt, the decoding and the reader",
+        ),
+        n=t(
+            f"{len(strata):,} 科 {n:,} 題；樣本 {rows:,} 題",
+            f"{n:,} items in {len(strata):,} subjects; {rows:,} in the sample",
+        ),
         parts=parts,
         commands=commands,
         plots=[_by_k_plot(strata)],
@@ -122,22 +155,33 @@ def _measured(real: Mapping[str, tuple[int, int]] | None) -> dict[str, Any] | No
     return {"n": n, "right": right, "accuracy": right / n, "interval": [found.low, found.high]}
 
 
-def _measured_line(measured: Mapping[str, Any], expected: float, chance: Span) -> str:
+def _measured_line(measured: Mapping[str, Any], expected: float, chance: Span) -> Text:
     gap = measured["accuracy"] - expected
-    usual = "as chance allows" if chance.low <= gap <= chance.high else "more than chance allows in 95 of 100 samples"
-    return (
-        f"The rows that content hashes really draw score {percent(measured['accuracy'], 2)} ({measured['right']:,} of "
-        f"{measured['n']:,}), {points(gap, 2)} points from that: {usual}."
+    usual = t("在偶然的範圍內", "as chance allows")
+    if not chance.low <= gap <= chance.high:
+        usual = t("超出 100 個樣本中 95 個的偶然範圍", "more than chance allows in 95 of 100 samples")
+    return t(
+        "依內容雜湊值真正抽到的題目，正確率是 {share}（{right}／{n}），與此相差 {gap} 個百分點：{usual}。",
+        "The rows that content hashes really draw score {share} ({right} of {n}), {gap} points from that: {usual}.",
+    ).format(
+        share=percent(measured["accuracy"], 2),
+        right=f"{measured['right']:,}",
+        n=f"{measured['n']:,}",
+        gap=points(gap, 2),
+        usual=usual,
     )
 
 
-def _sizes(strata: Sequence[Stratum]) -> list[tuple[str, list[Stratum]]]:
+def _sizes(strata: Sequence[Stratum]) -> list[tuple[Text, list[Stratum]]]:
     found = []
     for least, below in _BANDS:
         group = [one for one in strata if one.n >= least and (below is None or one.n < below)]
-        name = (
-            f"{least:,} or more" if below is None else f"{least:,} to {below - 1:,}" if least > 1 else f"below {below}"
-        )
+        if below is None:
+            name = t(f"{least:,} 題以上", f"{least:,} or more")
+        elif least > 1:
+            name = t(f"{least:,} 至 {below - 1:,} 題", f"{least:,} to {below - 1:,}")
+        else:
+            name = t(f"不到 {below} 題", f"below {below}")
         if group:
             found.append((name, group))
     return found
@@ -155,8 +199,8 @@ def _drawn(group: Sequence[Stratum], asked: Asked) -> float:
     return sum(asked.drawn.get(one.subject, 0) for one in group) / sum(asked.drawn.values())
 
 
-def _span(span: Span) -> str:
-    return interval(span.low, span.high, 2, signed=True)
+def _span(errors: Span) -> Text:
+    return span(errors.low, errors.high, 2, signed=True)
 
 
 def _by_k(strata: Sequence[Stratum]) -> Table:
@@ -173,8 +217,15 @@ def _by_k(strata: Sequence[Stratum]) -> Table:
                 f"±{100 * sampling.half_width(strata, drawn, restored=True):.2f}",
             ]
         )
-    header = ["k", "rows", "expected score", "95% half-width", "weighted back"]
-    return Table("How the error falls with k, the rows a subject:", header, rows, "rrrrr")
+    header: list[Words] = [
+        "k",
+        t("題數", "rows"),
+        t("預期分數", "expected score"),
+        t("95% 半寬", "95% half-width"),
+        t("依母體比例加權", "weighted back"),
+    ]
+    caption = t("每科題數 k 與誤差：", "How the error falls with k, the rows a subject:")
+    return Table(caption, header, rows, "rrrrr")
 
 
 def _by_k_plot(strata: Sequence[Stratum]) -> Plot:
@@ -189,12 +240,12 @@ def _by_k_plot(strata: Sequence[Stratum]) -> Plot:
     return plots.lines(found, caption, t("每科題數 k", "rows a subject, k"), t("95% 半寬", "95% half-width"))
 
 
-def _needed(needed: Mapping[float, tuple[int, int]]) -> list[str | Table]:
+def _needed(needed: Mapping[float, tuple[int, int]]) -> list[Words | Table]:
     if not needed:
         return []
     rows = [[f"±{100 * wanted:g}", f"{plain:,}", f"{restored:,}"] for wanted, (plain, restored) in needed.items()]
-    header = ["wanted half-width", "k", "k, weighted back"]
-    return [Table("How large k must be:", header, rows, "rrr")]
+    header: list[Words] = [t("想要的半寬", "wanted half-width"), "k", t("k（依母體比例加權）", "k, weighted back")]
+    return [Table(t("k 至少要多大：", "How large k must be:"), header, rows, "rrr")]
 
 
 def _json(errors: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,13 +15,13 @@ from typing import Any
 from twlocal import box_stop, readers
 from twlocal.backend import FINISH_LENGTH, FINISH_STOP
 from twlocal.compare import Key
-from twlocal.html.words import t
+from twlocal.html.words import Text, t
 from twlocal.judge import PUBLISHED, right
 from twlocal.record import Record
 from twlocal.stats import wilson
 from twlocal.study import plots
 from twlocal.study.budget import written
-from twlocal.study.report import Report, Table, interval, percent
+from twlocal.study.report import INTERVAL, Report, Table, Words, join, percent, span
 
 _TAG = "<think>"
 
@@ -106,19 +106,32 @@ def stopped(run: str, rows: Rows, names: Sequence[str]) -> Stopped:
 
 
 def report(
-    runs: Sequence[Stopped], *, absent: Mapping[str, str], commands: Sequence[str] = (), warnings: Sequence[str] = ()
+    runs: Sequence[Stopped],
+    *,
+    absent: Mapping[str, Words],
+    commands: Sequence[str] = (),
+    warnings: Sequence[Words] = (),
 ) -> Report:
     """The study as a report. absent: readers that are not installed, with the reason."""
-    parts: list[str | Table] = [_saved(runs), *(_changed(one) for one in runs)]
-    parts += [f"Not read with {name}: {why}." for name, why in absent.items()]
+    parts: list[Words | Table] = [_saved(runs), *(_changed(one) for one in runs)]
+    not_read = t("沒有用 {name} 讀：{why}。", "Not read with {name}: {why}.")
+    parts += [not_read.format(name=name, why=why) for name, why in absent.items()]
     if any(one.changed[PUBLISHED] for one in runs):
-        parts.append("The strict reading changes where a response opens another thought or channel after its box.")
+        parts.append(
+            t(
+                "作答在框之後又開始另一段思考或另一個頻道，嚴格讀法才會改變。",
+                "The strict reading changes where a response opens another thought or channel after its box.",
+            )
+        )
     return Report(
         study="stop-at-box",
-        title="What ending an answer at its box saves, and what it changes",
-        varied="where an answer ends: as the model ended it, or at its first readable box outside of a thought",
-        held="the responses themselves: nothing was generated",
-        n="; ".join(f"{one.run}: {one.n:,} responses" for one in runs),
+        title=t("寫完框就停，省下什麼、改變什麼", "What ending an answer at its box saves, and what it changes"),
+        varied=t(
+            "作答在哪裡結束：模型自己結束的地方，或思考以外第一個讀得出的框",
+            "where an answer ends: as the model ended it, or at its first readable box outside of a thought",
+        ),
+        held=t("作答本身：沒有重新生成", "the responses themselves: nothing was generated"),
+        n=join([t(f"{one.run}：{one.n:,} 則作答", f"{one.run}: {one.n:,} responses") for one in runs], "；", "; "),
         parts=parts,
         warnings=warnings,
         commands=commands,
@@ -135,31 +148,52 @@ def report(
 
 
 def _saved(runs: Sequence[Stopped]) -> Table:
-    rows = [
+    untold = t("引擎未回報", "not told")
+    rows: list[list[Words]] = [
         [
             one.run,
             f"{one.n:,}",
             f"{one.stopped:,}",
-            f"{one.capped_stopped:,} of {one.capped:,}",
-            "not told" if one.tokens is None else f"{one.tokens:,}",
-            "not told" if one.saved is None else f"{one.saved:,.0f}",
+            t(f"{one.capped_stopped:,}／{one.capped:,}", f"{one.capped_stopped:,} of {one.capped:,}"),
+            untold if one.tokens is None else f"{one.tokens:,}",
+            untold if one.saved is None else f"{one.saved:,.0f}",
             percent(one.saved / one.tokens if one.saved is not None and one.tokens else None),
         ]
         for one in runs
     ]
-    header = ["run", "n", "would stop", "of the capped", "tokens", "saved (est.)", "share"]
-    return Table("Answers that would end at their box, and tokens that nobody would wait for:", header, rows, "lrrrrrr")
+    header: list[Words] = [
+        t("測驗", "run"),
+        "n",
+        t("會停", "would stop"),
+        t("截斷的之中", "of the capped"),
+        t("token", "tokens"),
+        t("省下（估計）", "saved (est.)"),
+        t("比例", "share"),
+    ]
+    caption = t(
+        "會在框後結束的作答，以及不必再等的 token：",
+        "Answers that would end at their box, and tokens that nobody would wait for:",
+    )
+    return Table(caption, header, rows, "lrrrrrr")
 
 
 def _changed(one: Stopped) -> Table:
-    rows = []
+    rows: list[list[Words]] = []
     for name, changed in one.changed.items():
         found = wilson(changed, one.n)
         share = percent(changed / one.n if one.n else None, 2)
-        span = interval(found.low, found.high, 2)
-        rows.append([name, f"{changed:,}", share, span, f"{one.gained[name]:,}", f"{one.lost[name]:,}"])
-    header = ["reader", "changed", "of all", "95% interval", "become right", "become wrong"]
-    return Table(f"{one.run}: readings that change:", header, rows, "lrrrrr")
+        low_high: Text = span(found.low, found.high, 2)
+        rows.append([name, f"{changed:,}", share, low_high, f"{one.gained[name]:,}", f"{one.lost[name]:,}"])
+    header: list[Words] = [
+        t("讀法", "reader"),
+        t("改變", "changed"),
+        t("占全部", "of all"),
+        INTERVAL,
+        t("變對", "become right"),
+        t("變錯", "become wrong"),
+    ]
+    caption = t(f"{one.run}：會改變的讀法結果：", f"{one.run}: readings that change:")
+    return Table(caption, header, rows, "lrrrrr")
 
 
 def _data(one: Stopped) -> dict[str, Any]:
