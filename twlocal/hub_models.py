@@ -91,10 +91,11 @@ def look(name: str, revision: str | None, token: str | None) -> Repository:
     try:
         with _explained(name, revision):
             api = HfApi(token=token)
-            info = api.model_info(name, revision=revision, files_metadata=True)
-            commit = info.sha or ""
+            with _listing():
+                info = api.model_info(name, revision=revision, files_metadata=True)
+                commit, siblings = str(info.sha or ""), list(info.siblings or ())
             gated = getattr(info, "gated", None)
-            files = {one.rfilename: getattr(one, "size", None) for one in info.siblings or ()}
+            files = {one.rfilename: _number(getattr(one, "size", None)) for one in siblings if is_inside(one.rfilename)}
             config = None
             if "config.json" in files:
                 with quiet():
@@ -106,10 +107,15 @@ def look(name: str, revision: str | None, token: str | None) -> Repository:
         if found is None:
             raise ModelError(
                 f"{name} is neither a local path nor reachable on the Hub: {error.why}",
-                hint="check the name and the network",
+                hint=error.hint or "check the name and the network",
             ) from error
         return found
     return Repository(name, commit, files, None if gated is None else bool(gated), config, revision or "main")
+
+
+def is_inside(name: str) -> bool:
+    """Whether a file's name in a repository leads to a place in its folder."""
+    return name.isprintable() and "\\" not in name and all(part not in ("", ".", "..") for part in name.split("/"))
 
 
 def absent(repository: Repository, names: Sequence[str]) -> list[str]:
@@ -131,6 +137,10 @@ def here_bytes(repository: Repository, names: Sequence[str]) -> int:
     whole = repository.bytes_of([name for name in names if name not in missing]) or 0
     halves = cache_folder().glob(f"models--{repository.name.replace('/', '--')}/blobs/*.incomplete")
     return whole + sum(_size(half) for half in halves)
+
+
+def _number(size: Any) -> int | None:
+    return size if isinstance(size, int) and size >= 0 else None
 
 
 def _size(path: Path) -> int:
@@ -195,7 +205,7 @@ def fetch(
     except _Unreachable as error:
         raise ModelError(
             f"{repository.name} could not be fetched: {error.why}",
-            hint="the same command goes on where the fetch stopped",
+            hint=error.hint or "the same command goes on where the fetch stopped",
         ) from error
     assert place is not None, "a model has files"
     _remember(repository, place)
@@ -245,6 +255,8 @@ def _resumed(repository: Repository, name: str, token: str | None) -> None:
     headers = build_hf_headers(token=token) | {"Accept-Encoding": "identity"}
     if not told.etag or told.size is None:
         return
+    if "/" in told.etag or not is_inside(told.etag):
+        raise ModelError(f"the Hub gives {name} a name that leads out of the cache", hint="look at HF_ENDPOINT")
     folder = repo_folder_name(repo_id=repository.name, repo_type="model")
     blob = Path(constants.HF_HUB_CACHE) / folder / "blobs" / told.etag
     lock = Path(constants.HF_HUB_CACHE) / ".locks" / folder / f"{told.etag}.lock"
@@ -254,6 +266,8 @@ def _resumed(repository: Repository, name: str, token: str | None) -> None:
     with FileLock(lock):
         if blob.exists():
             return
+        if part.is_symlink():  # what it leads to is not ours to write to
+            part.unlink()
         begun = part.stat().st_size if part.exists() else 0
         if begun > told.size:
             part.unlink()
@@ -262,9 +276,10 @@ def _resumed(repository: Repository, name: str, token: str | None) -> None:
             http_get(
                 url, file, resume_size=begun, headers=headers, expected_size=told.size, displayed_filename=name[-40:]
             )
-        if begun and _SHA256.fullmatch(told.etag) and _hash(part) != told.etag:
+        if _SHA256.fullmatch(told.etag) and _hash(part) != told.etag:
             part.unlink()
-            raise ModelError(f"what was fetched of {name} in two parts does not fit together", hint="fetch it again")
+            what = "in two parts does not fit together" if begun else "is not what the Hub has"
+            raise ModelError(f"what was fetched of {name} {what}", hint="the same command fetches it again")
         part.replace(blob)
 
 
@@ -302,9 +317,18 @@ def quiet(*, unless_terminal: bool = False) -> Iterator[None]:
 
 
 class _Unreachable(Exception):
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, hint: str = "") -> None:
         super().__init__(why)
-        self.why = why
+        self.why, self.hint = why, hint
+
+
+@contextmanager
+def _listing() -> Iterator[None]:
+    """What answers in the Hub's place, such as a network's page to log in, gives no list of files."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise _Unreachable("what answers is not the Hub", "check the network, a proxy, HF_ENDPOINT") from error
 
 
 def _needed(name: str) -> None:
@@ -336,7 +360,19 @@ def _explained(name: str, revision: str | None) -> Iterator[None]:
             ) from error
         if isinstance(error, OSError) and error.filename is not None:
             raise  # a file of this machine, not the network
+        status = getattr(getattr(error, "response", None), "status_code", None)
+        if status is not None:
+            raise _Unreachable(f"HTTP status {status}", _REFUSED.get(status, "")) from error
+        if "Consistency check failed" in str(error):
+            raise _Unreachable("a file came in another length than announced") from error
         raise _Unreachable(type(error).__name__) from error
+
+
+_REFUSED = {
+    401: "the token may be wrong or expired: set HF_TOKEN, or `hf auth login`",
+    403: "the token may lack the right to read it: set HF_TOKEN",
+    429: "too many requests came from here: wait some minutes, or set HF_TOKEN",
+}
 
 
 def _transport_errors() -> tuple[type[Exception], ...]:

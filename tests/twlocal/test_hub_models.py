@@ -142,6 +142,87 @@ def test_without_the_network_what_was_fetched_is_used(model_hub: Any) -> None:
         hub_models.look("own/name", None, None)
 
 
+@pytest.mark.parametrize(
+    "name", ["../../../../evil.gguf", "/tmp/evil.gguf", "a//b.gguf", "a\\\\..\\\\b.gguf", "a\x1b.gguf"]
+)
+def test_a_name_that_leads_elsewhere_is_no_file(model_hub: Any, name: str) -> None:
+    model_hub.repos["own/name"] = {name: LARGE, "good.gguf": LARGE}
+    assert hub_models.look("own/name", None, None).ggufs == ["good.gguf"]
+
+
+def lie(hub: Any, monkeypatch: pytest.MonkeyPatch, headers: dict[str, str]) -> None:
+    """The Hub says other things of large files than are so."""
+    honest = hub.content
+
+    def content(handler: Any, data: bytes) -> None:
+        if data is not LARGE:
+            return honest(handler, data)
+        hub.send(handler, 200, data, {"X-Repo-Commit": "1234567890abcdef1234567890abcdef12345678", **headers})
+        return None
+
+    monkeypatch.setattr(hub, "content", content)
+
+
+@pytest.mark.parametrize(
+    ("headers", "says"),
+    [
+        ({"ETag": f'"{"0" * 64}"'}, "is not what the Hub has"),
+        ({"ETag": f'"{"0" * 64}"', "X-Linked-Size": "1200007"}, "another length than announced"),
+        ({"ETag": f'"{"0" * 64}"', "X-Linked-Size": "1199993"}, "another length than announced"),
+        ({"ETag": '"../../../../../evil"'}, "leads out of the cache"),
+    ],
+)
+def test_a_file_that_is_not_what_it_is_said_to_be(
+    model_hub: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, headers: dict[str, str], says: str
+) -> None:
+    model_hub.repos["own/name"] = dict(CHECKPOINT)
+    held = hub_models.look("own/name", None, None)
+    lie(model_hub, monkeypatch, headers)
+    with pytest.raises(ModelError, match=says):
+        hub_models.fetch(held, held.checkpoint, None)
+    assert not list(tmp_path.rglob("evil*")) and "model.safetensors" in hub_models.absent(held, held.checkpoint)
+    monkeypatch.undo()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "says", "hint"),
+    [
+        (200, b"<html>please log in</html>", "is not the Hub", "HF_ENDPOINT"),
+        (200, b"[]", "is not the Hub", "HF_ENDPOINT"),
+        (200, b'{"id": "own/name", "siblings": "x"}', "is not the Hub", "HF_ENDPOINT"),
+        (401, b"", "HTTP status 401", "expired"),
+        (403, b"", "HTTP status 403", "HF_TOKEN"),
+        (429, b"", "HTTP status 429", "wait"),
+        (418, b"", "HTTP status 418", "network"),
+    ],
+)
+def test_what_answers_is_told(
+    model_hub: Any, monkeypatch: pytest.MonkeyPatch, status: int, body: bytes, says: str, hint: str
+) -> None:
+    monkeypatch.setattr(model_hub, "answer", lambda handler: model_hub.send(handler, status, body))
+    with pytest.raises(ModelError, match=says) as caught:
+        hub_models.look("own/name", None, "hf_right")
+    assert hint in caught.value.hint and "hf_right" not in str(caught.value)
+
+
+def test_a_size_that_is_none(model_hub: Any) -> None:
+    model_hub.repos["own/name"] = dict(CHECKPOINT)
+    model_hub.sizes["model.safetensors"] = "big"
+    assert hub_models.look("own/name", None, None).bytes_of(["model.safetensors"]) is None
+
+
+def test_a_link_in_the_place_of_a_half_file_is_not_followed(model_hub: Any, tmp_path: Path) -> None:
+    model_hub.repos["own/name"] = dict(CHECKPOINT)
+    held = hub_models.look("own/name", None, None)
+    mine = tmp_path / "mine"
+    mine.write_bytes(b"precious")
+    blobs = tmp_path / "hf" / "hub" / "models--own--name" / "blobs"
+    (blobs / f"{hashlib.sha256(LARGE).hexdigest()}.twlocal.incomplete").symlink_to(mine)
+    place = hub_models.fetch(held, held.checkpoint, None)
+    assert (place / "model.safetensors").read_bytes() == LARGE
+    assert mine.read_bytes() == b"precious"
+
+
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_models, "find_spec", lambda name: None)
     with pytest.raises(EngineMissing) as caught:

@@ -49,3 +49,28 @@ def test_what_was_there_before_stays(cache: Path) -> None:
 
 def test_what_is_gone_already_is_no_fault(cache: Path) -> None:
     assert reclaim("own/name", "c1", ["model.safetensors"]) == 0
+
+
+def test_a_link_to_a_file_of_the_persons_own_goes_alone(cache: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.safetensors"
+    mine.write_bytes(b"precious")
+    link = cache / "snapshots" / "c1" / "model.safetensors"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(mine)
+    assert reclaim("own/name", "c1", ["model.safetensors", "../../../mine.safetensors"]) == 0
+    assert mine.read_bytes() == b"precious" and not link.is_symlink()
+
+
+def test_a_content_that_another_repository_shares_stays(cache: Path, tmp_path: Path) -> None:
+    """As huggingface_hub keeps what came through Xet: a repository's content is a link into a store of all."""
+    stored = tmp_path / "blobs" / "ab" / ("ab" * 32)
+    stored.parent.mkdir(parents=True)
+    stored.write_bytes(b"x" * 100)
+    for folder in (cache, tmp_path / "models--other--name"):
+        (folder / "blobs").mkdir(parents=True)
+        (folder / "blobs" / "e").symlink_to(stored)
+        (folder / "snapshots" / "c1").mkdir(parents=True)
+        (folder / "snapshots" / "c1" / "m.safetensors").symlink_to(Path("../../blobs/e"))
+    assert reclaim("own/name", "c1", ["m.safetensors"]) == 0
+    assert not (cache / "blobs" / "e").is_symlink()
+    assert (tmp_path / "models--other--name" / "snapshots" / "c1" / "m.safetensors").read_bytes() == b"x" * 100
