@@ -6,10 +6,14 @@ Commands are imported only when they are called, so that `twlocal --help` answer
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 import twlocal
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # command → (where it is defined, the line that `--help` shows)
 _COMMANDS = {
@@ -45,6 +49,10 @@ _COMMANDS = {
         "twlocal.cli.doctor:doctor",
         "Look at this machine before a run: hardware, drivers, disk, token, models.",
     ),
+    "completion": (
+        "twlocal.cli.completion:completion",
+        "Print what lets your shell complete with the Tab key.",
+    ),
 }
 
 
@@ -59,11 +67,33 @@ class LazyGroup(click.Group):
             return None
         module, attribute = _COMMANDS[name][0].split(":")
         command: click.Command = getattr(import_module(module), attribute)
+        _finish(command, name)
         return command
+
+    def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        from click.shell_completion import CompletionItem
+
+        # click would import every command for its first line of help.
+        named = [(name, line) for name, (_, line) in _COMMANDS.items() if name.startswith(incomplete)]
+        return [CompletionItem(name, help=line) for name, line in named] + click.Command.shell_complete(
+            self, context, incomplete
+        )
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
+
+
+def _finish(command: click.Command, path: str) -> None:
+    """Give a command, and those in it, the end of its help and what the Tab key offers for its parameters."""
+    from twlocal.cli.completing import complete
+    from twlocal.cli.examples import epilog
+
+    command.epilog = command.epilog or epilog(path)
+    complete(command)
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            _finish(inner, f"{path} {name}")
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

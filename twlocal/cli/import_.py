@@ -27,8 +27,9 @@ from twlocal.cli.common import db_option, note, out
 def import_(path: Path, database: Path, **options: Any) -> None:
     """Read results back: a bundle, a public runner's results folder, or Twinkle Eval's result files.
 
-    A bundle is verified first; with its responses it becomes a run as any other, marked as imported. Everything else
-    becomes a stored result that `runs` and `report` show as far as it tells. Importing twice is importing once.
+    PATH is a bundle (.tar.gz, .tgz, .zip or unpacked), such a folder, or such a file or a folder of them. A bundle is
+    verified first; with its responses it becomes a run as any other, marked as imported. Everything else becomes a
+    stored result that `runs` and `report` show as far as it tells. Importing twice is importing once.
     """
     from datetime import UTC, datetime
 

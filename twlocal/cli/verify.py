@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 def verify(path: Path, **options: Any) -> int:
     """Check somebody's bundle: everything in it that can be made again is made again and compared.
 
-    Checksums, every number from the rows, every response under today's readers, marks and provenance from the manifest,
-    and with --bench the item set. Of a public runner's folder, which vouches for little, what can be checked is.
+    FILE is a bundle (.tar.gz, .tgz or .zip), DIR an unpacked one or a public runner's results folder. Checksums, every
+    number from the rows, every response under today's readers, marks and provenance from the manifest, and with --bench
+    the item set. Of a public runner's folder, which vouches for little, what can be checked is.
     Ends with 1 when anything does not hold.
     """
     import json

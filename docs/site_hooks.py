@@ -1,0 +1,52 @@
+"""What MkDocs calls while it builds the site: the commands' help as Markdown for mkdocs-click; slips of the theme."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from typing import Any
+
+import click
+
+from twlocal.cli import main
+
+
+def _markdown(text: str) -> str:
+    r"""A help text whose `\b` paragraphs, which click leaves as they are, become blocks of code."""
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(
+        "\n".join("    " + line for line in paragraph.splitlines()[1:]) if paragraph.startswith("\b") else paragraph
+        for paragraph in paragraphs
+    )
+
+
+def _documented(command: click.Command, context: click.Context) -> click.Command:
+    """The command with its help and what stands below its options as one text; a group with all of its commands."""
+    command.help = "\n\n".join(_markdown(text) for text in (command.help, command.epilog) if text)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            _documented(inner, click.Context(inner, info_name=name, parent=context))
+    return command
+
+
+# mkdocs-click takes it by this name; MkDocs knows this file by its path alone.
+twlocal = _documented(main, click.Context(main, info_name="twlocal"))
+sys.modules["site_hooks"] = sys.modules[__name__]
+
+
+_ALTERNATE = re.compile(r"<link rel=\"?alternate\"?[^>]*>\n?")
+_DIALOG = 'class="md-search" data-md-component="search" role="dialog"'
+
+
+def on_post_page(output: str, *, page: Any, config: Any) -> str:
+    """Two things that the theme gets wrong here.
+
+    For each language that a <link> names, its script asks for a sitemap of that language, which there is none of, and
+    from disk there is none at all; the links at the top of each page name the languages too. And its search is a dialog
+    without a name.
+    """
+    name = "Search" if config.theme["language"] == "en" else "搜尋"
+    return _ALTERNATE.sub("", output).replace(_DIALOG, f'{_DIALOG} aria-label="{name}"')
