@@ -72,7 +72,8 @@ class Completion:
     finish: one of the FINISH_ constants. Token counts are None where the engine does not tell.
     latency: seconds from sending to the last token. prompt_hash: sha256 (hex) of the rendered prompt text, None where
     the server rendered it. attempts: how many times it was asked in this sitting. flags: names of what was odd.
-    error_kind, error: set together; a partial text may still be in `text`.
+    error_kind, error: set together; a partial text may still be in `text`. token_sizes: UTF-8 bytes that each written
+    token but an end token brought to `text`, in order; empty where the engine does not tell.
     """
 
     key: str
@@ -88,14 +89,16 @@ class Completion:
     flags: tuple[str, ...] = ()
     error_kind: str = ""
     error: str = ""
+    token_sizes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class EngineInfo:
     """What ran: for the manifest and the report.
 
-    settings: every engine setting in force (slots, threads, context, …). sent: every decoding value actually sent.
-    model: what the engine says of the model (architecture, quantisation, chat template hash, …).
+    settings: every engine setting in force (slots, threads, context, …), and `deterministic` where the engine promises
+    that a prompt's text is always the same, and that of a smaller budget its beginning. sent: every decoding value
+    actually sent. model: what the engine says of the model (architecture, quantisation, chat template hash, …).
     `quantised` is None where it cannot be known (a server).
     """
 

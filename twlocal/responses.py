@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from twlocal import token_sizes
 from twlocal.backend import Completion
 from twlocal.record import Record
 from twlocal.store import is_storable, storable
 
 INSERT_RESPONSE = "INSERT OR IGNORE INTO responses VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+INSERT_SIZES = "INSERT OR IGNORE INTO token_sizes VALUES (?,?,?,?)"
 INSERT_FAILURE = """
     INSERT INTO failures (run_id, no, repeat, sitting_id, kind, error, partial, attempt, failed_at)
     VALUES (?,?,?,?,?,?,?,?,?)"""
@@ -49,6 +51,12 @@ def response_row(run_id: int, sitting_id: int, row: Answered) -> tuple[object, .
         *(done.prompt_tokens, done.completion_tokens, done.reasoning_tokens, done.latency, done.prompt_hash),
         *(done.attempts, json.dumps(flags) if flags else "[]", row.at),
     )
+
+
+def sizes_row(run_id: int, row: Answered) -> tuple[object, ...] | None:
+    """Where an answer's tokens end, as INSERT_SIZES takes it; None where its engine does not tell."""
+    packed = token_sizes.pack(row.completion.text, row.completion.token_sizes)
+    return None if packed is None else (run_id, row.no, row.repeat, packed)
 
 
 def failure_row(run_id: int, sitting_id: int, row: Answered) -> tuple[object, ...]:

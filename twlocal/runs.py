@@ -16,12 +16,14 @@ from twlocal.record import Record
 from twlocal.responses import (
     INSERT_FAILURE,
     INSERT_RESPONSE,
+    INSERT_SIZES,
     SELECT_NEWER,
     SELECT_RECORD,
     Answered,
     failure_row,
     record,
     response_row,
+    sizes_row,
 )
 from twlocal.store import BUSY_SECONDS, translated
 
@@ -222,6 +224,8 @@ class Runs:
         failures = [row for row in batch if row.completion.error_kind]
         with translated(self._path), self._db.atomic():
             self._db.conn.executemany(INSERT_RESPONSE, (response_row(run_id, sitting_id, row) for row in answers))
+            sizes = filter(None, (sizes_row(run_id, row) for row in answers))
+            self._db.conn.executemany(INSERT_SIZES, sizes)
             self._db.conn.executemany(INSERT_FAILURE, (failure_row(run_id, sitting_id, row) for row in failures))
             self._db.conn.execute("UPDATE sittings SET last_seen_at=? WHERE id=?", [batch[-1].at, sitting_id])
 
@@ -348,6 +352,14 @@ class Runs:
         with translated(self._path):
             for row in self._db.conn.execute(sql, [run_id] if no is None else [run_id, no]):
                 yield record(row)
+
+    def token_sizes(self, run_id: int, above: int) -> dict[Key, bytes]:
+        """Where the tokens of responses with more than `above` of them end, packed (see `twlocal.token_sizes`)."""
+        sql = """SELECT s.no, s.repeat, s.sizes FROM token_sizes s
+                 JOIN responses a ON a.run_id=s.run_id AND a.no=s.no AND a.repeat=s.repeat
+                 WHERE s.run_id=? AND a.completion_tokens>?"""
+        with translated(self._path):
+            return {(no, repeat): sizes for no, repeat, sizes in self._db.conn.execute(sql, [run_id, above])}
 
     def newer(self, run_id: int, than: int) -> Iterator[tuple[int, str, Record]]:
         """Responses stored after place `than` (0: all of them): their place, when they were answered, and they."""

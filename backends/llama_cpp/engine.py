@@ -109,6 +109,8 @@ class LlamaCpp:
             settings={
                 "slots": decoder.slots,
                 "threads": decoder.threads,
+                # Several slots share a step, and its width changes low bits.
+                "deterministic": decoder.slots == 1,
                 "context": self._limit,
                 "n_ctx": decoder.cells,
                 "n_batch": BATCH,
@@ -210,6 +212,7 @@ class LlamaCpp:
             flags=(box_stop.FLAG,) if job.stopped else (),
             error_kind=CUT if job.error else "",
             error=job.error,
+            token_sizes=tuple(map(len, job.pieces)),
         )
 
 

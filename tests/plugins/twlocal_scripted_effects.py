@@ -26,8 +26,8 @@ from twlocal.backend import Completion, Decoding, EngineInfo, Request
 
 ISOLATE = False
 EXTRA = ""
-SETTINGS = frozenset({"effect", "answers", "skill", "share", "salt"})
-ANSWERING = SETTINGS
+SETTINGS = frozenset({"effect", "answers", "skill", "share", "salt", "sizes"})
+ANSWERING = SETTINGS - {"sizes"}
 
 _OPTION = re.compile(r"^([A-D])[.:] (.*)$", re.MULTILINE)
 _WORDS = "法條要件責任時效契約當事人損害賠償請求權善意第三人登記效力撤銷無效承認抗辯"
@@ -39,12 +39,13 @@ class Effects:
         self.skill, self.share = float(settings.get("skill", 1)), float(settings.get("share", 0.5))
         self.salt = str(settings.get("salt", ""))
         self.decoding = decoding
+        self.sizes = bool(settings.get("sizes"))  # tells where its tokens end, and promises to repeat itself
         rows = [json.loads(line) for line in Path(settings["answers"]).read_text(encoding="utf-8").splitlines()]
         self.key = {row["question"]: row[row["answer"]] for row in rows}
 
     def describe(self) -> EngineInfo:
         sent = {"temperature": 0.0, "top_p": 0.9, "max_tokens": self.decoding.max_tokens}
-        return EngineInfo("scripted-effects", "1", {}, sent, quantised=False)
+        return EngineInfo("scripted-effects", "1", {"deterministic": self.sizes}, sent, quantised=False)
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
         for request in requests:
@@ -61,6 +62,7 @@ class Effects:
                 completion_tokens=len(text),
                 latency=len(text) / 1000,
                 prompt_hash=hashlib.sha256((system + user).encode()).hexdigest(),
+                token_sizes=tuple(len(token.encode()) for token in text) if self.sizes else (),
             )
 
     def close(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,10 +18,11 @@ from twlocal.cli.study_stored import distinct, seed_option
 from twlocal.errors import RunError, UsageError
 
 if TYPE_CHECKING:
+    from twlocal.compare import Key
     from twlocal.html.words import Text
     from twlocal.plan import Wish
     from twlocal.runs import RunRow, Runs
-    from twlocal.study.budget import Budget
+    from twlocal.study.budget import Answer, Budget
     from twlocal.study.load import Source
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -129,7 +130,10 @@ def prompt(model: str | None, **options: Any) -> None:
 @click.command()
 @click.argument("model", required=False)
 @click.option("--caps", metavar="N,N", help="With MODEL: the budgets to compare, such as 8192,16384.")
-@click.option("--cap", type=click.IntRange(1), multiple=True, help="With one --run: read this smaller budget from it.")
+@click.option(
+    "--cap", type=click.IntRange(1), multiple=True, help="With --run: also read this smaller budget from the largest."
+)
+@click.option("--ask-each", is_flag=True, help="With MODEL: ask under every budget, also where one can be read.")
 @click.option("--protocol", default="box", show_default=True, help="With MODEL: the protocol of the runs.")
 @_asking_options
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
@@ -140,7 +144,9 @@ def budget(model: str | None, **options: Any) -> None:
     """What a larger budget of tokens buys MODEL: accuracy, cost, churn, and what the answers at the cap are.
 
     MODEL is asked the same questions under each of --caps, as ordinary runs; stored runs are read with --run RUN --run
-    RUN. With a single run, --cap says what a smaller budget would have left of it.
+    RUN. Where the engine gives the same text each time, MODEL is asked under the largest budget only, and the others
+    are read from the first tokens of its answers; what they would have cost in time is then not known (--ask-each).
+    With --cap a smaller budget is read from a stored run.
     """
     from twlocal.bundle.stored import opened
     from twlocal.html.words import t
@@ -152,19 +158,30 @@ def budget(model: str | None, **options: Any) -> None:
         if model is not None:
             _not_both(options)
             base = replace(_wish(model, options), protocol=protocol_name(options["protocol"]))
-            chosen = [answered(replace(base, max_tokens=cap), options, runs) for cap in _caps(options["caps"])]
+            chosen, caps = _asked(source, base, options)
         else:
-            chosen = _chosen(source, options, least=1 if options["cap"] else 2)
-        found = sorted((_budget(source, run) for run in chosen), key=lambda one: one.cap)
+            chosen, caps = _chosen(source, options, least=1 if options["cap"] else 2), options["cap"]
+        ordered = sorted(chosen, key=lambda run: int(run.manifest["decoding"]["max_tokens"]))
+        found = [_budget(source, run) for run in ordered]
         warnings = _only_the_budget(source, chosen)
-    try:
-        shorts = [budget.shorter(found[-1], cap) for cap in options["cap"]]
-        pairs = [budget.pair(one, found[-1], options["seed"]) for one in found[:-1]]
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    caps = [word for cap in options["cap"] for word in ("--cap", str(cap))]
+        try:
+            shorts = [budget.shorter(found[-1], cap, _cut(source, ordered[-1], cap)) for cap in caps]
+            read = [one for short in shorts if (one := budget.as_budget(found[-1], short)) is not None]
+            found = sorted([*found, *read], key=lambda one: one.cap)
+            pairs = [budget.pair(one, found[-1], options["seed"]) for one in found[:-1]]
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        if shorts and not _deterministic(source, ordered[-1]):
+            warnings.append(
+                t(
+                    "引擎不保證每次給出同樣的作答，所以從較長的作答讀出的成績，只是可能的一種。",
+                    "the engine does not promise the same answer twice, so what is read from longer answers is only "
+                    "one of the scores that a smaller budget may give.",
+                )
+            )
     there = named(options["database"])
-    words = ["study", "budget", *_named(chosen), *caps, *_seed(options)]
+    words = ["study", "budget", *_named(chosen), *(word for cap in caps for word in ("--cap", str(cap)))]
+    words += _seed(options)
     commands = [*(run_command(run, there) for run in chosen), study_command(*words, database=there)]
     held = t(
         "模型、題目、提示與讀法，除非注意事項另有說明",
@@ -176,6 +193,30 @@ def budget(model: str | None, **options: Any) -> None:
         html=options["html"],
         lang=options["lang"],
     )
+
+
+def _asked(source: Source, base: Wish, options: dict[str, Any]) -> tuple[list[RunRow], list[int]]:
+    """The runs under --caps, and the caps that the largest run tells in full and need not be asked."""
+    caps = _caps(options["caps"])
+    largest = answered(replace(base, max_tokens=caps[-1]), options, source.runs)
+    told: list[int] = []
+    if not options["ask_each"] and _deterministic(source, largest):
+        told = [cap for cap in caps[:-1] if len(_cut(source, largest, cap)) == largest.rows]
+    asked = [answered(replace(base, max_tokens=cap), options, source.runs) for cap in caps[:-1] if cap not in told]
+    return [*asked, largest], told
+
+
+def _deterministic(source: Source, run: RunRow) -> bool:
+    """Whether the engine promises the same text each time, and that of a smaller budget to be its beginning."""
+    sittings = source.runs.sittings(run.id)
+    return all(one.engine_info.get("settings", {}).get("deterministic") is True for one in sittings)
+
+
+def _cut(source: Source, run: RunRow, cap: int) -> Mapping[Key, Answer]:
+    from twlocal.study.budget import cut
+
+    sizes = source.runs.token_sizes(run.id, cap)
+    return cut(source.keyed(run), sizes, cap, run.manifest["protocol"]["reader"])
 
 
 def _caps(text: str | None) -> list[int]:

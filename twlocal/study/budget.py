@@ -4,18 +4,21 @@ Only the first asking of a question counts. A response is capped where the budge
 that ran to the budget are told from those that were cut earlier (a context or a server's own limit), and degenerate
 loops (`twlocal.loops`) from indecision.
 
-From one stored run, the score at a smaller budget can be read where the engine is deterministic: a response that ended
-by itself within it would be the same. One that went on would have been cut; where its text stands at that token is not
-stored (only whole texts are), so it counts as unread for the lower bound and as it was for the upper one. A model that
-boxes its answer at the end sits on the lower bound.
+From one stored run, a smaller budget can be read where the engine is deterministic: a response that ended within it
+would be the same, and one that went on would have been cut at that token. Engines that tell where their tokens end
+(`twlocal.token_sizes`) make this exact, as a test with a real engine proves. Of others only whole texts are stored: a
+longer response then counts as unread for the lower bound and as it was for the upper one. A model that boxes its answer
+at the end sits on the lower bound.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from twlocal import token_sizes
+from twlocal.backend import FINISH_LENGTH
 from twlocal.compare import Difference, Key, difference
 from twlocal.html.words import t
 from twlocal.judge import PUBLISHED, judge
@@ -45,7 +48,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Budget:
-    """A run under one budget. seconds: of work, over all sittings; latency: seconds of all answers, summed."""
+    """A run under one budget. seconds: of work, over all sittings; latency: seconds of all answers, summed.
+
+    read: nothing was generated for it, it was read from a run under a larger budget.
+    """
 
     run: str
     model: str
@@ -53,6 +59,7 @@ class Budget:
     answers: Mapping[Key, Answer]
     seconds: float | None = None
     latency: float | None = None
+    read: bool = False
 
     @property
     def n(self) -> int:
@@ -94,29 +101,51 @@ def written(record: Record) -> int | None:
 
 def answers(rows: Iterable[tuple[Key, Record]], reader: str = PUBLISHED) -> dict[Key, Answer]:
     """Judge a run's first askings."""
+    return {key: _answer(record, reader) for key, record in rows if not record.repeat}
+
+
+def _answer(record: Record, reader: str) -> Answer:
+    judged = judge(record, reader)
+    text = record.text or record.reasoning
+    return Answer(
+        right=judged.correct,
+        read=judged.box.letter is not None,
+        capped=judged.truncated,
+        loop=judged.truncated and is_loop(text),
+        tokens=written(record),
+        start=hash(text[:_START]),
+    )
+
+
+def cut(
+    rows: Iterable[tuple[Key, Record]], sizes: Mapping[tuple[int, int], bytes], cap: int, reader: str = PUBLISHED
+) -> dict[Key, Answer]:
+    """Judge a run's first askings as a budget of `cap` tokens would have left them, as far as that is known.
+
+    sizes: where the tokens of longer responses end, packed, by number and repeat (`Runs.token_sizes`). A response that
+    is longer and does not tell is left out.
+    """
     found = {}
     for key, record in rows:
         if record.repeat:
             continue
-        judged = judge(record, reader)
-        text = record.text or record.reasoning
-        found[key] = Answer(
-            right=judged.correct,
-            read=judged.box.letter is not None,
-            capped=judged.truncated,
-            loop=judged.truncated and is_loop(text),
-            tokens=written(record),
-            start=hash(text[:_START]),
-        )
+        tokens, packed = written(record), sizes.get((record.no, record.repeat))
+        if tokens is not None and tokens <= cap:
+            found[key] = _answer(record, reader)
+        elif packed is not None and not record.reasoning:
+            text = token_sizes.first(record.text, token_sizes.unpack(packed), cap)
+            shortened = replace(record, text=text, finish=FINISH_LENGTH, completion_tokens=cap, reasoning_tokens=None)
+            found[key] = _answer(shortened, reader)
     return found
 
 
 @dataclass(frozen=True)
 class Shorter:
-    """What one run says of a smaller budget: exact where every longer response would be unread, else bounds.
+    """What one run says of a smaller budget: exact where every longer response can be cut, else bounds.
 
     within: responses that ended by themselves within it. over: those that would have been cut; of these, `unread` were
     never read anyway. unknown: those that do not tell their tokens (they count as over). low, high: right answers.
+    answers: what the budget would have left, where that is known of all of them.
     """
 
     cap: int
@@ -127,23 +156,36 @@ class Shorter:
     unknown: int
     low: int
     high: int
+    answers: Mapping[Key, Answer] | None = None
 
 
-def shorter(run: Budget, cap: int) -> Shorter:
-    """Read a smaller budget from a run's responses. Raises ValueError where `cap` is not smaller than the run's."""
+def shorter(run: Budget, cap: int, known: Mapping[Key, Answer] | None = None) -> Shorter:
+    """Read a smaller budget from a run's responses. known: what `cut` says of that budget.
+
+    Raises ValueError where `cap` is not smaller than the run's.
+    """
     if not 0 < cap < run.cap:
         raise ValueError(f"the budget must be below the run's own {run.cap:,}, not {cap:,}")
+    known = known or {}
     low = high = within = over = unread = unknown = 0
-    for one in run.answers.values():
-        high += one.right
-        if one.tokens is not None and one.tokens <= cap:
-            within += 1
-            low += one.right
-        else:
-            over += 1
-            unread += not one.read
-            unknown += one.tokens is None
-    return Shorter(cap, run.n, within, over, unread, unknown, low, high)
+    for key, one in run.answers.items():
+        inside = one.tokens is not None and one.tokens <= cap
+        left = one if inside else known.get(key)
+        low += left is not None and left.right
+        high += one.right if left is None else left.right
+        within += inside
+        over += not inside
+        unread += not inside and not one.read
+        unknown += one.tokens is None
+    whole = known if known.keys() == run.answers.keys() else None
+    return Shorter(cap, run.n, within, over, unread, unknown, low, high, whole)
+
+
+def as_budget(run: Budget, short: Shorter) -> Budget | None:
+    """A smaller budget that was read in full, beside those that were asked; None where it is not known in full."""
+    if short.answers is None:
+        return None
+    return Budget(run.run, run.model, short.cap, short.answers, read=True)
 
 
 @dataclass(frozen=True)
@@ -205,12 +247,12 @@ def report(
         commands=commands,
         plots=[
             plots.shares(
-                [(f"{one.cap:,}", one.count("right"), one.n) for one in runs],
+                [(_cap(one), one.count("right"), one.n) for one in runs],
                 t("各長度上限的正確率", "Accuracy by budget of tokens"),
                 reference=plots.GUESSING,
             ),
             plots.shares(
-                [(f"{one.cap:,}", one.count("capped"), one.n) for one in runs],
+                [(_cap(one), one.count("capped"), one.n) for one in runs],
                 t("被長度上限截斷的作答", "Responses that the budget ended"),
                 t("比例", "share"),
             ),
@@ -223,6 +265,10 @@ def report(
     )
 
 
+def _cap(one: Budget) -> Words:
+    return t(f"{one.cap:,}（讀出）", f"{one.cap:,} (read)") if one.read else f"{one.cap:,}"
+
+
 def _scores(runs: Sequence[Budget]) -> Table:
     rows: list[list[Words]] = []
     for one in runs:
@@ -230,7 +276,7 @@ def _scores(runs: Sequence[Budget]) -> Table:
         tokens = one.tokens
         rows.append(
             [
-                f"{one.cap:,}",
+                _cap(one),
                 f"{one.n:,}",
                 percent(one.count("right") / one.n),
                 span(low_high.low, low_high.high),
@@ -254,13 +300,13 @@ def _scores(runs: Sequence[Budget]) -> Table:
 
 
 def _capped(runs: Sequence[Budget]) -> Table:
-    rows = []
+    rows: list[list[Words]] = []
     for one in runs:
         capped = one.count("capped")
         ran, looping = one.ran_to_cap, one.looping
         kinds = (ran, looping, capped - looping)
         shares = [f"{count:,} ({percent(count / capped)})" if capped else "0" for count in kinds]
-        rows.append([f"{one.cap:,}", f"{capped:,}", *shares])
+        rows.append([_cap(one), f"{capped:,}", *shares])
     header: list[Words] = [
         _BUDGET,
         t("截斷", "cut"),
@@ -307,6 +353,8 @@ def _pair(one: Paired) -> list[Words | Table]:
     ]
     if cost:
         told.append(t("較大的上限要花 {cost}。", "The larger budget costs {cost}.").format(cost=join(cost)))
+    if small.read:  # the same texts: there is nothing to see
+        return told
     if one.alike == one.right.n:
         begin = t(
             "{n} 則作答中，{alike} 則在兩種上限下開頭相同：引擎兩次給出同樣的作答。",
@@ -336,7 +384,7 @@ def _ratios(one: Paired) -> dict[str, float | None]:
 
 def _short(one: Shorter) -> list[Words | Table]:
     low, high = _bounds(one)
-    exact = one.low == one.high
+    exact = _exact(one)
     if exact:
         score = t("答對 {low} 題（{share}，95% 區間 {span}）", "right: {low} ({share}, 95% interval {span})")
     else:
@@ -384,6 +432,10 @@ def _short(one: Shorter) -> list[Words | Table]:
     return told
 
 
+def _exact(one: Shorter) -> bool:
+    return one.answers is not None or one.low == one.high
+
+
 def _bounds(one: Shorter) -> tuple[Interval, Interval]:
     return wilson(one.low, one.n), wilson(one.high, one.n)
 
@@ -403,6 +455,7 @@ def _run_json(one: Budget) -> dict[str, Any]:
         "ran_to_cap": one.ran_to_cap,
         "loops_at_cap": one.looping,
         "tokens": one.tokens,
+        "read_from_larger": one.read,
         "seconds": one.seconds,
         "latency": one.latency,
     }
@@ -431,5 +484,5 @@ def _short_json(one: Shorter) -> dict[str, Any]:
         "tokens_unknown": one.unknown,
         "right": [one.low, one.high],
         "interval": [low.low, high.high],
-        "exact": one.low == one.high,
+        "exact": _exact(one),
     }

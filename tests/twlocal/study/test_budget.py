@@ -73,6 +73,65 @@ def test_the_smaller_budget_is_read_from_the_larger_run(call: Any, ask: Any, wri
     assert (done.code, "below the run's own 800" in done.error) == (2, True)
 
 
+def test_where_tokens_are_told_the_smaller_budget_is_read_exactly(call: Any, ask: Any, write_bench: Any) -> None:
+    """All of what the study says of 400 tokens, once read from 800 and once really asked: the same."""
+    bench = write_bench()
+    # Half of the answers come before the box is asked for: a cut in the middle of a text that names a letter.
+    large = ask(bench, "dithers", "--max-tokens", "800", skill=0.7, sizes=1)
+    small = ask(bench, "dithers", "--max-tokens", "400", skill=0.7, sizes=1)
+    read = call("study", "budget", "--run", large, "--cap", "400", "--json").json
+    real = call("study", "budget", "--run", small, "--run", large, "--json").json
+    (told,) = read["read_from_the_larger_run"]
+    assert told["exact"] and told["right"][0] == told["right"][1] == real["runs"][0]["right"]
+    one, other = ({**run, "seconds": 0, "latency": 0} for run in (read["runs"][0], real["runs"][0]))
+    assert one | {"run": small, "read_from_larger": False} == other
+    assert (read["runs"][0]["read_from_larger"], read["runs"][0]["latency"]) == (True, None)
+    (pair_read,), (pair_real,) = read["pairs"], real["pairs"]
+    for name in ("right", "read", "begin_alike", "n"):
+        assert pair_read[name] == pair_real[name]
+    assert pair_read["cost"]["tokens"] == pair_real["cost"]["tokens"]
+    assert read["warnings"] == []
+    text = call("study", "budget", "--run", large, "--cap", "400").out
+    assert "400 (read)" in text and "is not available" not in text and "begin alike" not in text
+
+
+def test_every_cut_is_what_a_run_with_that_budget_gives(call: Any, ask: Any, write_bench: Any) -> None:
+    """Also where a letter stands early and another one in the box: what is cut is read anew, not counted as unread."""
+    bench = write_bench(sizes={"民法": 20})
+    whole = ask(bench, "rambles", skill=0.5, share=0.5, sizes=1)
+    for cap in (3, 6, 13, 14):
+        real = ask(bench, "rambles", "--max-tokens", str(cap), skill=0.5, share=0.5, sizes=1)
+        (told,) = call("study", "budget", "--run", whole, "--cap", str(cap), "--json").json["read_from_the_larger_run"]
+        score = call("report", real, "--json").json["score"]
+        assert told["exact"] and told["right"] == [score["correct"]] * 2
+        assert told["over"] == score["truncated"]
+
+
+def test_a_model_is_asked_once_where_its_engine_repeats_itself(call: Any, write_bench: Any, model_file: Any) -> None:
+    bench = write_bench(sizes={"民法": 12})
+    words = ("study", "budget", model_file, "--caps", "100,400,800", "--bench", bench, "--backend", "scripted_effects")
+    words += ("--set", "effect=dithers", "--set", f"answers={bench}", "-q", "--json")
+    read = call(*words, "--set", "sizes=1")
+    assert read.code == 0, read.error
+    assert [run["cap"] for run in read.json["runs"]] == [100, 400, 800]
+    assert len(call("runs", "--json").json) == 1
+    again = call(*read.json["commands"][-1].split()[1:], "--json")
+    assert again.json == read.json
+    # Asked under each: the same, and its time is known.
+    asked = call(*words, "--set", "sizes=1", "--ask-each")
+    assert len(call("runs", "--json").json) == 3
+    assert [run["right"] for run in asked.json["runs"]] == [run["right"] for run in read.json["runs"]]
+    assert all(run["latency"] is not None for run in asked.json["runs"])
+    silent = call(*words, "--ask-each")
+    assert len(call("runs", "--json").json) == 3 and silent.json["runs"] == asked.json["runs"]
+
+
+def test_what_is_read_from_an_engine_without_a_promise_says_so(call: Any, ask: Any, write_bench: Any) -> None:
+    large = ask(write_bench(sizes={"民法": 12}), "dithers", "--max-tokens", "800")
+    found = call("study", "budget", "--run", large, "--cap", "400", "--json").json
+    assert any("does not promise" in line for line in found["warnings"])
+
+
 def test_it_asks_the_model_itself(call: Any, write_bench: Any, model_file: Any) -> None:
     bench = write_bench(sizes={"民法": 12})
     words = ("--backend", "scripted_effects", "--set", "effect=dithers", "--set", f"answers={bench}", "-q")
