@@ -114,7 +114,9 @@ def axes(
     "--band", metavar="LOW-HIGH", default="46.9-74.6", show_default=True, help="In percent; both ends belong to it."
 )
 @click.option("--since", metavar="DATE", help="The day on which the band was frozen, such as 2026-08-24.")
-@click.option("--reader", type=click.Choice(["box", "lenient"]), default="box", show_default=True, help="box is strict.")
+@click.option(
+    "--reader", type=click.Choice(["box", "lenient"]), default="box", show_default=True, help="box is strict."
+)
 @output_options
 @db_option
 def halflife(
