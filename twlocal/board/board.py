@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -87,12 +88,18 @@ class Bench:
     difficulty: Difficulty | None
     halflife: HalfLife | None
 
-    @property
+    @cached_property
     def ranked(self) -> tuple[Entry, ...]:
+        """The results that have a rank, the best first."""
         return tuple(entry for entry in self.entries if entry.ranked)
 
     def of(self, slug: str) -> Entry | None:
-        return next((entry for entry in self.entries if entry.slug == slug), None)
+        """The result of the model with that slug."""
+        return self._by_slug.get(slug)
+
+    @cached_property
+    def _by_slug(self) -> dict[str, Entry]:
+        return {entry.slug: entry for entry in self.entries}
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files as resources
 from statistics import median
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 import twlocal
 from twlocal.board import figures, words
@@ -19,13 +20,15 @@ from twlocal.board.names import subject_slugs
 from twlocal.board.numbers import Numbers
 from twlocal.board.site import Page, digest, digest_of
 from twlocal.html import Text, environment, render, t
-from twlocal.html.numbers import between, digits, percent
+from twlocal.html.numbers import between, percent
 from twlocal.html.page import asset
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 _SHOWN_CHANGES = 200
+_LARGE = 100_000  # items from which a second decimal means something, in the interval of any score
+_NO_SUBJECT = t("（未分科）", "(no subject)")
 _NAV = (
     ("subjects.html", t("科目", "Subjects")),
     ("ranks.html", t("名次", "Ranks")),
@@ -223,7 +226,10 @@ class _Pages:
                     "bench": bench,
                     "entry": entry,
                     "cell": _shown(bench, slug),
-                    "subjects": [(name, self._slugs[bench.name][name], _row(one)) for name, one in entry.subjects],
+                    "subjects": _rows(
+                        (f"../subjects/{bench.name}/{self._slugs[bench.name][name]}.html", name or _NO_SUBJECT, one)
+                        for name, one in entry.subjects
+                    ),
                 }
                 for bench, entry in entries
             ],
@@ -244,9 +250,9 @@ class _Pages:
     def _subject(self, bench: Bench, subject: str) -> str:
         found = self._by_subject(bench)[subject]
         ordered = sorted(found, key=lambda row: (not row[0].ranked, -(row[1].accuracy or 0), row[0].slug))
-        rows = [(entry, _row(one)) for entry, one in ordered]
+        rows = _rows((f"../../models/{entry.slug}.html", entry.facts.name, one) for entry, one in ordered)
         most = max((one.items for _, one in found), default=0)
-        title = t(subject, subject) if subject else t("（未分科）", "(no subject)")
+        title = t(subject, subject) if subject else _NO_SUBJECT
         return self._render(
             "subject.html.j2",
             title,
@@ -401,12 +407,12 @@ _KINDS = ("ranks", "axes", "difficulty", "halflife", "protocols", "withdrawn", "
 
 
 def _figures(one: Numbers) -> dict[str, Any]:
-    """The numbers of a row as a table shows them. Percentages get the decimals that their interval deserves."""
-    places = digits(one.interval) if one.n else 1
+    """The numbers of a row as a table shows them: a column over the same items has the same decimals."""
+    places = _places(one)
     return {
         "numbers": one,
         "strict": percent(one.accuracy, places),
-        "between": between(one.interval if one.n else None),
+        "between": between(one.interval if one.n else None, places),
         "lenient": percent(one.lenient_accuracy, places),
         "box": percent(one.box_rate),
         "parse": percent(one.parse_rate),
@@ -415,12 +421,28 @@ def _figures(one: Numbers) -> dict[str, Any]:
     }
 
 
-def _row(one: Numbers) -> Markup:
-    """The cells of a row of numbers (see the macro `columns`), made at once: a board has sixty thousand such rows."""
-    shown = _figures(one)
-    names = ("n", "strict", "between", "bar", "lenient", "box", "parse")
-    # Digits, signs and the bar's own markup: nothing that has to be escaped.
-    return Markup("".join(f'<td class="{"wide-bar" if name == "bar" else "num"}">{shown[name]}</td>' for name in names))
+def _rows(found: Iterable[tuple[str, Text | str, Numbers]]) -> Markup:
+    """Rows of numbers (address, label, numbers), made at once: a board has sixty thousand of them.
+
+    The columns are those of the macro `columns`.
+    """
+    return Markup("").join(
+        # The numbers' cells are digits, signs and the bar's own markup: nothing in them has to be escaped.
+        Markup(
+            f'<tr><th scope="row"><a href="{escape(quote(address))}">{escape(label)}</a></th>'
+            f'<td class="num">{one.n:,}</td><td class="num">{percent(one.accuracy, places)}</td>'
+            f'<td class="num">{between(one.interval if one.n else None, places)}</td>'
+            f'<td class="wide-bar">{_bar(one)}</td>'
+            f'<td class="num">{percent(one.lenient_accuracy, places)}</td>'
+            f'<td class="num">{percent(one.box_rate)}</td><td class="num">{percent(one.parse_rate)}</td></tr>\n'
+        )
+        for address, label, one, places in ((*row, _places(row[2])) for row in found)
+    )
+
+
+def _places(one: Numbers) -> int:
+    """Decimals of a percentage: a column over the same items has the same ones."""
+    return 2 if one.items >= _LARGE else 1
 
 
 def _shown(bench: Bench, slug: str) -> dict[str, Any] | None:

@@ -69,20 +69,20 @@ def compare(models: Sequence[Measured], level: float = LEVEL) -> Pairs:
     size = len(models)
     p = np.ones((size, size))
     gained: Any = np.zeros((size, size), dtype=np.int64)
-    paired: Any = np.zeros((size, size), dtype=bool)
+    paired: Any = np.zeros((size, size), dtype=bool)  # its diagonal stays false
     for by in dict.fromkeys(name for model in models for name in model.units):
         groups: defaultdict[Hashable, list[int]] = defaultdict(list)
         for at, model in enumerate(models):
             if by in model.units:
                 groups[model.units[by][0]].append(at)
         for group in groups.values():
-            if len(group) > 1:
-                square: Any = np.ix_(group, group)
-                new = ~paired[square]
+            square: Any = np.ix_(group, group)
+            new = ~paired[square]
+            if new.sum() > len(group):  # any pair that nothing finer has paired, beside each with itself
                 counts = _gained([models[one].units[by][1] for one in group])
                 gained[square] = np.where(new, counts, gained[square])
                 paired[square] = True
-    np.fill_diagonal(paired, False)
+                np.fill_diagonal(paired, False)
     changed = gained + gained.T
     # P(X ≥ gained) were each changed unit to go either way by a coin; 1 where none changed.
     exact = stats().binom.sf(gained - 1, changed, 0.5)
@@ -96,7 +96,7 @@ def compare(models: Sequence[Measured], level: float = LEVEL) -> Pairs:
 def _gained(vectors: Sequence[Any]) -> Any:
     """For each pair, the units on which the row is better than the column."""
     stack = np.stack(vectors)
-    whole = [at for at, row in enumerate(stack) if np.isin(row, (0, 1)).all()]
+    whole = [at for at, row in enumerate(stack) if ((row == 0) | (row == 1)).all()]
     binary = stack[whole].astype(np.float32)  # exact up to 16 million units
     found: Any = np.zeros((len(vectors), len(vectors)), dtype=np.int64)
     found[np.ix_(whole, whole)] = np.rint(binary.sum(axis=1, keepdims=True) - binary @ binary.T).astype(np.int64)
