@@ -41,6 +41,35 @@ def test_every_study_is_repeated_by_its_last_command(call: Any, ask: Any, write_
         assert _again(call, done) == done.json, words
 
 
+def test_another_database_is_in_every_command(
+    call: Any, ask: Any, write_bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = write_bench(sizes={"民法": 12})
+    place = ("--db", str(tmp_path / "else where" / "runs.db"))
+    one = ask(bench, "dithers", "--max-tokens", "300", *place)
+    other = ask(bench, "dithers", "--max-tokens", "600", "--protocol", "box-defective", *place)
+    calls = [
+        ("compare", one, other),
+        ("parity", "--run", one, "--run", other),
+        ("study", "extraction", one),
+        ("study", "budget", "--run", one, "--run", other),
+        ("study", "prompt", "--run", one, "--run", other),
+        ("study", "stop-at-box", one),
+        ("study", "sample", one, "--k", "5", "--draws", "200"),
+        ("study", "noise", one, "--key-noise", "1/100"),
+        ("study", "failures", one),
+    ]
+    for words in calls:
+        done = call(*words, *place, "--json")
+        assert done.code in (0, 1), (words, done.error)
+        assert all(shlex.split(line)[-2:] == list(place) for line in done.json["commands"]), words
+        program, *again = shlex.split(done.json["commands"][-1])
+        assert call(*again, "--json").json == done.json, words
+    # Named by the environment, it is not the default either: whoever repeats the study may not have that.
+    monkeypatch.setenv("TWLOCAL_DB", place[1])
+    assert all("runs.db" in line for line in call("study", "extraction", one, "--json").json["commands"])
+
+
 @pytest.mark.parametrize("words", [("--limit", "9"), ("--repeats", "2"), ("--max-tokens", "77"), ("--sample", "3")])
 def test_the_command_of_a_run_finds_that_very_run(
     call: Any, ask: Any, write_bench: Any, words: tuple[str, ...]
