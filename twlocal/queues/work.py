@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from twlocal import hub_models
+from twlocal.errors import StoreError
 from twlocal.hardware import Gpu
 from twlocal.placing import DISK_RESERVE, Placed
 from twlocal.plan import Wish
@@ -148,7 +149,7 @@ class Work:
                 self._change(one, state=SKIPPED, reason=one.skip, ended_at=self._now())
         self._lanes = _lanes(one for one in todo if one.placed is not None)
         self._machine = next((lane.placed.machine for lane in self._lanes if lane.placed.machine), None)
-        self._total = len(todo)
+        self._file = _file_of(around.database)
 
     def run(self) -> str:
         """Work until nothing is left, or until stopped; returns DONE or INTERRUPTED."""
@@ -236,6 +237,12 @@ class Work:
     def _start(self, lane: Lane) -> None:
         one = lane.items[lane.at]
         self._wait_for_orphan(one)
+        # The process of an item would make a new file of that name, and this queue call its answers stored.
+        if _file_of(self._around.database) != self._file:
+            raise StoreError(
+                f"{self._around.database} was taken away or replaced while the queue ran",
+                hint="put it back, and the same command goes on",
+            )
         seen = cards.visible(lane.cards)
         environ = {"CUDA_VISIBLE_DEVICES": seen, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"} if seen else {}
         words = [*one.entry.words, "--db", str(self._around.database.absolute()), "--json", "--quiet"]
@@ -358,6 +365,13 @@ class Work:
 
     def _now(self) -> str:
         return self._around.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _file_of(path: Path) -> tuple[int, int] | None:
+    with contextlib.suppress(OSError):
+        told = path.stat()
+        return told.st_dev, told.st_ino
+    return None
 
 
 def _lanes(forecasts: Iterable[Forecast]) -> list[Lane]:

@@ -16,7 +16,7 @@ import pytest
 
 from twlocal import engines, evaluate, hardware, hub_models
 from twlocal.cli.queue import is_own_name, run_options, wish_of_words
-from twlocal.errors import UsageError
+from twlocal.errors import StoreError, UsageError
 from twlocal.queues import cards, forecast, work
 from twlocal.queues.file import read
 from twlocal.queues.state import ItemRow, opened
@@ -170,6 +170,25 @@ def test_the_same_queue_does_only_what_is_left(tmp_path: Path) -> None:
     items = queue.run(text(["good.gguf", "fails.gguf"]), works=0)
     assert [item.state for item in items] == ["ok", "failed"]
     assert [told["model"] for told in queue.log()] == ["good.gguf", "fails.gguf", "fails.gguf"]
+
+
+def test_a_database_that_is_taken_away_ends_the_queue(tmp_path: Path) -> None:
+    queue = Queue(tmp_path, "laptop-no-gpu")
+    for name in ("a.gguf", "b.gguf"):
+        (tmp_path / name).write_bytes(name.encode())
+
+    def take_away() -> None:
+        while not any("begun" in note for note in queue.screen.notes):
+            time.sleep(0.01)
+        for file in tmp_path.glob("t.db*"):
+            file.unlink()
+
+    taker = threading.Thread(target=take_away)
+    taker.start()
+    with pytest.raises(StoreError, match="taken away"):
+        queue.run(text(["a.gguf", "b.gguf"]))
+    taker.join()
+    assert [told["model"] for told in queue.log()] == ["a.gguf"] and not queue.database.exists()
 
 
 @pytest.mark.parametrize(("times", "ended"), [(1, 1), (2, 0)])
