@@ -16,7 +16,7 @@ def _markdown(text: str) -> str:
     r"""A help text whose `\b` paragraphs, which click leaves as they are, become blocks of code."""
     paragraphs = inspect.cleandoc(text).split("\n\n")
     return "\n\n".join(
-        "\n".join("    " + line for line in paragraph.splitlines()[1:]) if paragraph.startswith("\b") else paragraph
+        "\n".join(("```text", *paragraph.splitlines()[1:], "```")) if paragraph.startswith("\b") else paragraph
         for paragraph in paragraphs
     )
 
@@ -35,6 +35,20 @@ def _documented(command: click.Command, context: click.Context) -> click.Command
 # mkdocs-click takes it by this name; MkDocs knows this file by its path alone.
 twlocal = _documented(main, click.Context(main, info_name="twlocal"))
 sys.modules["site_hooks"] = sys.modules[__name__]
+
+
+# A line that ends in a Chinese character, or in full-width punctuation, goes on in the next one without a space; the
+# next line must be text, not a list's or a table's.
+_CHINESE = r"\u3000-\u303f\u3400-\u9fff\uff00-\uffef"
+_FULL_WIDTH = r"\u3000-\u303f\uff00-\uffef"
+_BROKEN = re.compile(rf"(?<=[{_CHINESE}])\n *(?=[{_CHINESE}])|(?<=[{_FULL_WIDTH}])\n *(?=[\[`A-Za-z0-9]|\*\*)")
+_FENCED = re.compile(r"^( *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
+
+
+def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> str:
+    """Take away the line breaks inside Chinese sentences, which a browser would show as spaces."""
+    parts = _FENCED.split(markdown)
+    return "".join(part if number % 2 else _BROKEN.sub("", part) for number, part in enumerate(parts))
 
 
 _ALTERNATE = re.compile(r"<link rel=\"?alternate\"?[^>]*>\n?")
