@@ -123,6 +123,7 @@ def test_two_engines_that_agree_hold(twlocal: Command, model_file: Path, questio
         (("model.gguf", "--backends", "scripted,mlx", "--source", "vllm=x"), "does not name vllm"),
         (("model.gguf", "--backends", "scripted,mlx", "--python", "mlx"), "takes ENGINE="),
         (("model.gguf", "--backends", "scripted,mlx", "--python", "scripted=/no/such/python"), "No such file"),
+        (("model.gguf", "--backends", "scripted,mlx", "--python", "scripted=/bin/true"), "no report of twlocal"),
         (("--run", "one"), "two engines or more"),
     ],
 )
