@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from twlocal.cli.common import db_option, note
-from twlocal.cli.study_output import output_options, show
+from twlocal.cli.study_output import named, output_options, show
 from twlocal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def curate(names: tuple[str, ...], output: Path | None, database: Path, **option
             Curations.beside(builds).freeze(build, frozen)
         if output is not None:
             _write(output, frozen)
-    _show(frozen, ["curate", *names], members, options, output)
+    _show(frozen, ["curate", *names], members, options | {"output": output, "database": named(database)})
 
 
 @click.command()
@@ -122,7 +122,8 @@ def recut(folder: Path, names: tuple[str, ...], output: Path, database: Path, **
         options["generators"] = tuple(side.manifest["generators"]["names"])
     frozen = _frozen(Base(side.candidates, told), members, scored, options)
     _write(output, frozen)
-    _show(frozen, ["recut", str(folder), *names], members, options, output)
+    read = named(database) if names or options["scored"] else None
+    _show(frozen, ["recut", str(folder), *names], members, options | {"output": output, "database": read})
 
 
 @click.command()
@@ -158,7 +159,9 @@ def loo(names: tuple[str, ...], database: Path, **options: Any) -> None:
         fresh = [outside[name] for name in options["fresh"] if name in outside]
         options["reader"], source_name = side.manifest["reader"], side.manifest["name"]
     asked = [name for name in options["fresh"] if name not in {one.name for one in fresh}]
+    read = None
     if names or asked or options["frozen"] is None:
+        read = named(database)
         with _sources(database) as (builds, source):
             if options["frozen"] is None:
                 build, base = _base(builds, options)
@@ -177,7 +180,7 @@ def loo(names: tuple[str, ...], database: Path, **options: Any) -> None:
         found,
         source_name,
         reader=options["reader"],
-        commands=[study_command("formosa", "loo", *words)],
+        commands=[study_command("formosa", "loo", *words, database=read)],
         warnings=curate_pool.unlike([*members, *fresh]),
     )
     show(report, as_json=options["as_json"], html=options["html"], lang=options["lang"])
@@ -286,7 +289,6 @@ def _show(
     words: Sequence[str],
     members: Sequence[Member],
     options: Mapping[str, Any],
-    output: Path | None,
 ) -> None:
     import json
 
@@ -294,13 +296,13 @@ def _show(
     from twlocal.study.load import study_command
 
     manifest = json.loads(frozen.manifest)
-    told = dict(options) | {"day": manifest["date"], "name": manifest["name"], "output": output}
+    told = dict(options) | {"day": manifest["date"], "name": manifest["name"]}
     names = ("keep", "keep_none", "at_most", "day", "pool", "name", "scored", "generators")
     more = _words(told, (*names, "build_name", "judge", "ungrounded", "bench", "output"))
     more += ["--reader", "lenient"] if words[0] == "curate" and options["reader"] == "lenient" else []
     report = curate_report.report(
         manifest,
-        commands=[study_command("formosa", *words, *more)],
+        commands=[study_command("formosa", *words, *more, database=options["database"])],
         warnings=curate_pool.unlike(members),
     )
     show(report, as_json=options["as_json"], html=options["html"], lang=options["lang"])
