@@ -207,7 +207,8 @@ def _notes(site: Site, entry: Entry, standard: str, layouts: Mapping[str, Layout
     thinking = meta.thinking if meta.thinking is not None else True if entry.facts.thinking == "always" else None
     short = entry.planned is None or entry.numbers.n < entry.planned
     there = {
-        "other_reading": entry.reader != site.reader,
+        # Of twlocal's own readings only those of its strict reader are what the board states.
+        "other_reading": entry.reader != site.reader or (entry.reader == keeper.BOX and meta.reader not in ("", "box")),
         # A result without its marker is whole where it has the rows of those that have one.
         "incomplete": short if meta.complete is not False else short or others or not standard,
         "quantised": meta.quantised is True,

@@ -309,6 +309,47 @@ def test_no_word_of_a_question_and_no_path_reaches_the_site(twlocal, questions, 
     assert again.written.written == ()
 
 
+def test_a_run_its_full_bundle_and_its_bare_bundle_give_the_same_numbers(
+    twlocal, questions, model_file, tmp_path, known_models
+):
+    run = twlocal("run", model_file, "--bench", questions, "--backend", "scripted")
+    assert run.returncode == 0, run.stderr
+    name = json.loads(twlocal("runs", "--json").stdout)[0]["name"]
+    allowed = ("--allow-deviations", "--allow-unpublishable", "--allow-quantised")
+    for kind in ("--full", "--private"):
+        done = twlocal("bundle", name, kind, "-o", f"bundle{kind}.tar.gz", *allowed)
+        assert done.returncode == 0, done.stderr
+    shown = []
+    for wish in (
+        Wish(tmp_path / "twlocal.db"),
+        Wish(None, (tmp_path / "bundle--full.tar.gz",)),
+        Wish(None, (tmp_path / "bundle--private.tar.gz",)),
+    ):
+        site = tmp_path / f"site{len(shown)}"
+        every = Allowed(frozenset({"quantised", "protocol", "deviations"}))
+        (bench,) = build(site, replace(wish, allowed=every), known_models).board.benches
+        assert check(site) == []
+        entry = bench.entries[0]
+        rows = json.loads((site / f"data/rows/{bench.name}/{entry.slug}.json").read_text(encoding="utf-8"))
+        meta = {key: rows["meta"][key] for key in ("protocol", "protocol_sha256", "engine", "date", "planned", "marks")}
+        shown.append((entry.numbers, entry.subjects, rows["items"], rows["rows"], meta))
+    assert shown[0] == shown[1] == shown[2]
+
+
+def test_another_reader_s_numbers_are_not_called_strict(twlocal, questions, model_file, tmp_path, known_models):
+    (tmp_path / "own.toml").write_text(
+        'body = "{question} {A} {B} {C} {D}"\nreader = "twinkle_box"\n', encoding="utf-8"
+    )
+    run = twlocal("run", model_file, "--bench", questions, "--backend", "scripted", "--protocol", "own.toml")
+    assert run.returncode == 0, run.stderr
+    every = Allowed(frozenset({"quantised", "protocol", "deviations"}))
+    built = build(tmp_path / "site", Wish(tmp_path / "twlocal.db", allowed=every), known_models)
+    (entry,) = built.board.benches[0].entries
+    assert {"other_reading", "protocol"} <= set(entry.notes) and not entry.ranked
+    page = next((tmp_path / "site/models").iterdir()).read_text(encoding="utf-8")
+    assert "<dd>twinkle_box</dd>" in page and check(tmp_path / "site") == []
+
+
 def test_a_name_that_is_markup_is_text(tools, small, tmp_path, known_models):
     hostile = '<script>alert("x")</script>'
     results = [*few(tools), replace(tools.result(5, "exam"), model=hostile, bench="exam")]
