@@ -103,7 +103,7 @@ def main(debug: bool) -> None:
     """Measure language models on Taiwanese questions: on your machine, under one protocol, every response kept.
 
     \b
-    twlocal run smollm2-135m --protocol box-2shot      a small model, the bundled questions
-    twlocal run model.gguf --bench my-questions.csv    your model, your questions
-    twlocal run http://localhost:8000/v1#name          any OpenAI-compatible server
+    twlocal run smollm2-135m --protocol box-2shot  a small one, bundled questions
+    twlocal run model.gguf --bench questions.csv   your model, your questions
+    twlocal run http://localhost:8000/v1#name      any OpenAI-compatible server
     """

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from twlocal.cli.audit import against_option, finish, read_verdicts, verdicts_option
-from twlocal.cli.common import json_option, note, out
+from twlocal.cli.common import Stages, json_option, note, out
 from twlocal.cli.dataset_options import dataset_options, load_dataset
 from twlocal.cli.exam_fetch import fetch
 from twlocal.cli.exam_options import build_db, opened_ledger, text_of
@@ -26,17 +26,18 @@ if TYPE_CHECKING:
     from twlocal.exam.parsing import Step
 
 
-@click.group()
+@click.group(cls=Stages)
 def exam() -> None:
     """Build tw-exam-bench from the Ministry of Examination's papers.
 
     \b
-    twlocal exam fetch PAGE -o papers/   download what a search page lists
-    twlocal exam parse papers/        read question papers, keys and corrections
-    twlocal exam subjects             see what the titles lead to
-    twlocal exam build bench/         filter, fold, publish
-    twlocal exam audit                compare the keys of re-printed questions
-    twlocal exam review --by ME       look at items beside their pages, accept or withdraw
+    twlocal exam fetch PAGE -o papers/  download what a search page lists
+    twlocal exam parse papers/          read question papers, keys, corrections
+    twlocal exam subjects               see what the titles lead to
+    twlocal exam build bench/           filter, fold, publish
+    twlocal exam check bench/           derive its accounting again
+    twlocal exam audit                  compare the keys of re-printed questions
+    twlocal exam review --by ME         see items beside their page, and judge
 
     Each stage goes on where it stopped.
     """

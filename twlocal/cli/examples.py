@@ -59,7 +59,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "board": ("twlocal board build site --from bundles/", "twlocal board check site", "twlocal board serve site"),
     "board build": (
         "twlocal board build site --db board.db",
-        "twlocal board build site --from bundles/ --reason 'a key was wrong' --date 2026-12-01",
+        "twlocal board build site --from sent/ --reason 'wrong key' --date 2026-12-01",
     ),
     "board check": ("twlocal board check site && echo publish",),
     "board serve": ("twlocal board serve site --port 8000",),
@@ -87,7 +87,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "formosa curate": ("twlocal formosa curate RUN RUN RUN --pool first -o band/",),
     "formosa draft": ("twlocal formosa draft http://localhost:8000/v1#generator --limit 100",),
     "formosa ground": ("twlocal formosa ground http://localhost:8000/v1#judge",),
-    "formosa lexicon": ("twlocal formosa lexicon --articles taiwan-md/ --questions papers.csv -o lexicon.toml",),
+    "formosa lexicon": ("twlocal formosa lexicon --articles taiwan-md/ --questions papers.csv",),
     "formosa loo": ("twlocal formosa loo RUN RUN RUN", "twlocal formosa loo --frozen band/ --html loo.html"),
     "formosa permute": ("twlocal formosa permute -o items.jsonl",),
     "formosa recut": ("twlocal formosa recut band/ RUN RUN -o band-2/",),

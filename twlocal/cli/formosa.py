@@ -32,16 +32,16 @@ def formosa() -> None:
     """Build tw-formosa-bench from a checkout of the Taiwan.md corpus, stage by stage.
 
     \b
-    twlocal formosa windows taiwan-md/ -o windows.jsonl      windows to write items from
-    twlocal formosa draft MODEL                              one item a window, from a generator
-    twlocal formosa screen                                   the drafts through the named rules
-    twlocal formosa permute -o items.jsonl                   kept items, options permuted, shortcut baselines
-    twlocal formosa calibrate JUDGE                          what a judge catches of planted defects
-    twlocal formosa ground JUDGE                             every item against its window
-    twlocal formosa curate RUN RUN RUN …                     the difficulty band of a pool, frozen
-    twlocal formosa loo RUN RUN RUN …                        whether the band holds for who had no part in it
-    twlocal formosa build tw-formosa-bench/                  the dataset, its card and its accounting
-    twlocal formosa lexicon --articles taiwan-md/ …          prove the lexicon of mainland vocabulary
+    twlocal formosa windows taiwan-md/        windows to write items from
+    twlocal formosa draft MODEL               one item a window, by a generator
+    twlocal formosa screen                    the drafts through the named rules
+    twlocal formosa permute                   options permuted; shortcut baselines
+    twlocal formosa calibrate JUDGE           planted defects: which it catches
+    twlocal formosa ground JUDGE              every item against its window
+    twlocal formosa build tw-formosa-bench/   the dataset, its card, its books
+    twlocal formosa check tw-formosa-bench/   its numbers again, from its files
+    twlocal formosa curate RUN RUN RUN …      a pool's difficulty band, frozen
+    twlocal formosa loo RUN RUN RUN …         does it hold for other models?
 
     Every stage goes on where it was stopped, and gives the same bytes however often that was.
     """

@@ -48,14 +48,14 @@ def queue(file: Path, **options: Any) -> int:
     """Run every model of FILE on every benchmark of it, each to its end; one that fails stops no other.
 
     \b
-    limit = 50                                 # options of `twlocal run`, for all of them
+    limit = 50                             # options of `twlocal run`, for all
     models = ["smollm2-135m", "T1"]
     benchmarks = ["demo", "questions.csv"]
 
     Where one needs options of its own, it is a table: [[models]] with model = "…", [[benchmarks]] with bench = "…".
     Weights are fetched as they are needed. On several graphics cards models run side by side. The same command goes on
-    where it stopped or was killed; Ctrl-C ends it after what is running, twice at once. Ends with 1 where something
-    failed or could not run here.
+    where it stopped or was killed. Ctrl-C ends it after the item that is running; a second one stops that item too,
+    and what it stored stays. Ends with 1 where something failed or could not run here.
     """
     import json
 

@@ -59,7 +59,7 @@ _SAMPLE_ALL = "all"
     metavar="N",
     type=click.IntRange(1, 1000),
     default=1,
-    show_default="1",
+    show_default=True,
     help="Ask every question N times, each time with its options in another order.",
 )
 @engine_options

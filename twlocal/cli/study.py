@@ -14,7 +14,7 @@ from twlocal.cli.study_stored import extraction, failures, sample, stop_at_box
 
 @click.group(cls=Stages)
 def study() -> None:
-    """How much of a score is its apparatus: studies over stored responses, which generate nothing.
+    """How much of a score is its apparatus: studies over stored responses; prompt and budget ask a model.
 
     Each prints what was varied, what was held, n, intervals, and the commands to repeat it; --json gives the numbers.
     """

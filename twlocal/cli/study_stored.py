@@ -276,7 +276,7 @@ def _table(path: Path) -> tuple[list[Stratum], dict[str, int] | None]:
 
 
 @click.command()
-@click.argument("names", metavar="RUN...", nargs=-1)
+@click.argument("names", metavar="[RUN]...", nargs=-1)
 @click.option("--write-probe", metavar="FILE", help="Write the probe set as CSV (- for standard output), and end.")
 @seed_option
 @output_options

@@ -12,10 +12,13 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import click
 import pytest
+
+from twlocal.cli import main
 
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -43,6 +46,29 @@ def test_help_names_every_command_without_importing_any(twlocal: Call) -> None:
     )
     seen = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, encoding="utf-8", check=True)
     assert "IMPORTED []" in seen.stdout
+
+
+def _all_commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Context]]:
+    context = click.Context(group, info_name="twlocal", terminal_width=80)
+    yield path, context
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from _all_commands(command, (*path, name))
+        else:
+            yield (*path, name), click.Context(command, info_name=name, terminal_width=80)
+
+
+def test_every_help_fits_eighty_columns_and_cuts_no_sentence() -> None:
+    seen = 0
+    for path, context in _all_commands(main):
+        said = context.command.get_help(context)
+        for line in said.splitlines()[1:]:
+            seen += 1
+            assert len(line) <= 80, f"{path}: {line}"
+            assert not line.endswith("..."), f"{path}: {line}"
+    assert seen > 500
 
 
 @pytest.mark.parametrize(
