@@ -54,7 +54,18 @@ def report(name: str | None, **options: Any) -> None:
         elif options["html"]:
             _write_page(runs, runs.get(name), options)
         else:
-            show_report(runs, runs.get(name), options, withdrawn=_listed(options))
+            run = runs.get(name)
+            show_report(runs, run, options, withdrawn=_listed_of(runs, run, options))
+
+
+def _listed_of(runs: Runs, run: RunRow, options: Mapping[str, Any]) -> AbstractSet[str]:
+    """The withdrawn rows, with a word where the list is of other data."""
+    from twlocal.plan import withdrawn_by
+
+    listed = _listed(options)
+    if listed and not listed & withdrawn_by(run.manifest) and sum(runs.planned(run.id, listed).values()) == run.rows:
+        note(f"{options['withdrawn']} names {len(listed):,} rows, and none of them is in {run.name}")
+    return listed
 
 
 def _listed(options: Mapping[str, Any]) -> AbstractSet[str]:
@@ -72,7 +83,7 @@ def _write_page(runs: Runs, run: RunRow, options: Mapping[str, Any]) -> None:
         options["html"],
         reader=options["reader"],
         private=options["private"],
-        withdrawn=_listed(options),
+        withdrawn=_listed_of(runs, run, options),
         lang=language(options["lang"]),
     )
     note(f"{options['html']}: {run.name}, {count:,} responses")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
+from twlocal.errors import UsageError
 from twlocal.report.view import RunView
 from twlocal.runs import RunRow, Runs
 from twlocal.score import score
@@ -13,13 +14,18 @@ def build(runs: Runs, run: RunRow, *, reader: str | None = None, withdrawn: Abst
     """Score a run's stored responses, under its protocol's reader or another one.
 
     `withdrawn` are content hashes of rows that are not to be scored, beside those that the run did not ask because they
-    were withdrawn when it began.
+    were withdrawn when it began. Raises UsageError where these are all of them.
     """
     protocol, decoding = run.manifest["protocol"], run.manifest["decoding"]
     sittings = runs.sittings(run.id)
     last = sittings[-1] if sittings else None
     planned = runs.planned(run.id, withdrawn)
     since = run.rows - sum(planned.values())
+    if since and since == run.rows:
+        raise UsageError(
+            f"every row of {run.name} is withdrawn, so there is nothing to score",
+            hint="look at the list of withdrawn rows",
+        )
     quantised = [sitting.engine_info.get("quantised") for sitting in sittings]
     return RunView(
         run=run.name,

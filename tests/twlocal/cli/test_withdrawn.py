@@ -127,3 +127,15 @@ def test_a_bundle_of_a_reduced_sample_is_sound(twlocal: Call, words, folder) -> 
     done = twlocal("verify", "out", "--bench", folder)
     assert done.returncode == 0, done.stdout
     assert "item set: the same rows" in done.stdout
+
+
+def test_a_report_over_a_list_of_everything_and_of_other_data(twlocal: Call, words, folder, tmp_path) -> None:
+    assert twlocal(*words).returncode == 0
+    everything = [item.content_hash for item in load(str(folder)).items]
+    (tmp_path / "all.txt").write_text("\ufeff" + "\r\n".join(everything), encoding="utf-8")
+    for more in ((), ("--json",), ("--html", "x.html")):
+        done = twlocal("report", "--withdrawn", "all.txt", *more)
+        assert done.returncode == 2 and "every row" in done.stderr and not (tmp_path / "x.html").exists()
+    (tmp_path / "other.txt").write_text("a" * 64 + "\n", encoding="utf-8")
+    done = twlocal("report", "--withdrawn", "other.txt")
+    assert done.returncode == 0 and "none of them is in" in done.stderr
