@@ -14,7 +14,8 @@ from twlocal.board import data, history, models, pages, settings, site, source
 from twlocal.board.cells import Cell, Site, tells
 from twlocal.board.gather import Allowed, Gatherer, Known
 from twlocal.board.settings import BOARD, BOX
-from twlocal.bundle import scrub
+from twlocal.bundle import pack, scrub
+from twlocal.bundle import write as bundles
 from twlocal.bundle.importing import Wanted
 from twlocal.bundle.importing import import_ as import_results
 from twlocal.bundle.stored import opened
@@ -78,7 +79,7 @@ def build(folder: Path, wish: Wish, registry: Registry) -> Built:
             tempfile.TemporaryDirectory(prefix="twlocal-board-") as made,
             opened(Path(made) / "board.db", create=True) as (runs, stored),
         ):
-            for one in wish.sources:
+            for one in (part for source in wish.sources for part in _each(source)):
                 import_results(one, runs, stored, Wanted(), at=_NO_TIME)
             gatherer.database(runs, stored)
     found = gatherer.found
@@ -110,6 +111,16 @@ def build(folder: Path, wish: Wish, registry: Registry) -> Built:
     before = _old_history(folder, old)
     written = site.write(folder, files, made_pages, pages.templates(), old)
     return Built(board, written, tuple(entries), len(entries) > len(before), tuple(found.left_out), placed.superseded)
+
+
+def _each(path: Path) -> list[Path]:
+    """A folder's bundles one by one, and what else in it holds rows; any other source as it is."""
+    if not path.is_dir() or (path / bundles.NAME).is_file():
+        return [path]
+    inside = sorted(path.iterdir())
+    found = [one for one in inside if pack.is_archive(one) or (one / bundles.NAME).is_file()]
+    rest = [one for one in inside if one not in found and one.is_dir() and any(one.rglob("*.jsonl"))]
+    return [*found, *rest] if found else [path]
 
 
 def everything(board: boards.Board, entries: Sequence[history.Entry]) -> dict[str, str]:

@@ -235,6 +235,7 @@ class _Pages:
             ],
             tuned=words.TAIWAN,
             thinking=words.THINKING,
+            kinds=words.KINDS,
         )
 
     def _by_subject(self, bench: Bench) -> Mapping[str, list[tuple[Entry, Numbers]]]:

@@ -90,6 +90,19 @@ READERS: Mapping[str, tuple[Text, Text]] = {
     ),
 }
 
+# What a result is, and how far it vouches for itself.
+KINDS: Mapping[str, Text] = {
+    "run": t("作答都在，可以重讀", "with its responses, which can be read again"),
+    "bundle": t(
+        "打包檔，不含作答：逐題結果照單全收", "a bundle without its responses: its rows are taken at their word"
+    ),
+    "runner": t(
+        "公開測驗程式的結果，不含作答：逐題結果照單全收",
+        "a public runner's result, without responses: its rows are taken at their word",
+    ),
+    "twinkle": t("Twinkle Eval 的結果", "Twinkle Eval's result"),
+}
+
 TAIWAN: Mapping[bool | None, Text] = {
     True: t("為臺灣調校", "Taiwan-tuned"),
     False: t("一般模型", "general"),

@@ -319,6 +319,9 @@ def test_a_run_its_full_bundle_and_its_bare_bundle_give_the_same_numbers(
     for kind in ("--full", "--private"):
         done = twlocal("bundle", name, kind, "-o", f"bundle{kind}.tar.gz", *allowed)
         assert done.returncode == 0, done.stderr
+    (tmp_path / "all").mkdir()
+    for path in tmp_path.glob("*.tar.gz"):
+        shutil.copy(path, tmp_path / "all")
     shown = []
     for wish in (
         Wish(tmp_path / "twlocal.db"),
@@ -334,6 +337,9 @@ def test_a_run_its_full_bundle_and_its_bare_bundle_give_the_same_numbers(
         meta = {key: rows["meta"][key] for key in ("protocol", "protocol_sha256", "engine", "date", "planned", "marks")}
         shown.append((entry.numbers, entry.subjects, rows["items"], rows["rows"], meta))
     assert shown[0] == shown[1] == shown[2]
+    # A folder of bundles is each of them.
+    built = build(tmp_path / "site-all", Wish(None, (tmp_path / "all",), allowed=every), known_models)
+    assert len(built.board.benches[0].entries) == 1 and len(built.superseded) == 1
 
 
 def test_another_reader_s_numbers_are_not_called_strict(twlocal, questions, model_file, tmp_path, known_models):
