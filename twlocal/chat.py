@@ -32,6 +32,10 @@ _TEMPLATE_HINT = "give a template that fits with --chat-template FILE (setting c
 _SYSTEM_PROBE = "twlocal probe of the system turn"
 _USER_PROBE = "twlocal probe of the user turn"
 _FILE = "<chat template>"
+# What every template gets without being told.
+_ALWAYS_GIVEN = frozenset(
+    {"messages", "add_generation_prompt", "bos_token", "eos_token", "tools", "documents", "strftime_now"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,8 @@ class ChatTemplate:
     """A chat template, compiled once; rendering 22,000 prompts costs about as much as joining strings.
 
     `variables` are extra names for the template (`enable_thinking`, `reasoning_effort`, …). Raises ModelError with the
-    template's line where it does not compile or render, or where it drops the user's text.
+    template's line where it does not compile or render, where it drops the user's text, or where it never reads one of
+    `variables`: the record would say that a switch was set which changed nothing.
     """
 
     def __init__(
@@ -76,6 +81,12 @@ class ChatTemplate:
             "strftime_now": now.strftime,
         }
         self._template = _compile(source)
+        if unread := sorted(set(variables or ()) - _read_by(source)):
+            reads = ", ".join(sorted(_read_by(source) - _ALWAYS_GIVEN)) or "none of its own"
+            raise ModelError(
+                f"the chat template never reads {', '.join(unread)}: setting it would change nothing",
+                hint=f"leave it out of template_variables; names that this template reads: {reads}",
+            )
 
     @cached_property
     def takes_parts(self) -> bool:
@@ -103,7 +114,7 @@ class ChatTemplate:
         merged = bool(messages) and messages[0].role == "system" and not self.takes_system
         notes = [note for wanted, note in ((self.takes_parts, "contents passed as lists of parts"),) if wanted]
         if merged:
-            messages = _merge_system(messages)
+            messages = merge_system(messages)
             notes.append("no system role in the template: system prompt merged into the first user turn")
         text = self._render(messages, add_generation_prompt=add_generation_prompt, parts=self.takes_parts)
         return Rendered(text, hashlib.sha256(text.encode("utf-8")).hexdigest(), merged, tuple(notes))
@@ -229,7 +240,8 @@ def _kept(template: str, bos_token: str, eos_token: str, variables: str, now: da
     return ChatTemplate(template, bos_token=bos_token, eos_token=eos_token, variables=json.loads(variables), now=now)
 
 
-def _merge_system(messages: Sequence[Message]) -> list[Message]:
+def merge_system(messages: Sequence[Message]) -> list[Message]:
+    """`messages`, of which the first is the system's, with its text before the first user turn instead."""
     system, *rest = messages
     for place, message in enumerate(rest):
         if message.role == "user":
@@ -239,7 +251,31 @@ def _merge_system(messages: Sequence[Message]) -> list[Message]:
 
 
 @lru_cache(maxsize=8)
+def _read_by(source: str) -> frozenset[str]:
+    """The names that a template takes from outside, but for the helpers that every template has."""
+    from jinja2 import meta
+
+    environment = _environment()
+    return frozenset(meta.find_undeclared_variables(environment.parse(source))) - environment.globals.keys()
+
+
+@lru_cache(maxsize=8)
 def _compile(source: str) -> jinja2.Template:
+    import jinja2
+
+    environment = _environment()
+    try:
+        code = environment.compile(source, filename=_FILE)
+        return environment.template_class.from_code(environment, code, environment.make_globals(None))
+    except jinja2.TemplateSyntaxError as error:
+        raise ModelError(
+            f"the chat template has an error in line {error.lineno}: {error.message}", hint=_TEMPLATE_HINT
+        ) from error
+
+
+@lru_cache(maxsize=1)
+def _environment() -> jinja2.Environment:
+    """Jinja as `transformers` sets it up."""
     import jinja2
     import jinja2.ext
     from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -271,13 +307,7 @@ def _compile(source: str) -> jinja2.Template:
     )
     environment.filters["tojson"] = tojson
     environment.globals["raise_exception"] = raise_exception
-    try:
-        code = environment.compile(source, filename=_FILE)
-        return environment.template_class.from_code(environment, code, environment.make_globals(None))
-    except jinja2.TemplateSyntaxError as error:
-        raise ModelError(
-            f"the chat template has an error in line {error.lineno}: {error.message}", hint=_TEMPLATE_HINT
-        ) from error
+    return environment
 
 
 def _line_of(error: BaseException) -> int | None:

@@ -447,6 +447,20 @@ def test_the_manifest_says_when_the_system_prompt_was_merged(make):
     assert backend.describe().model["merged_system"] is True
 
 
+def test_a_switch_for_thinking_is_in_the_prompt_and_in_the_record(make):
+    made = {}
+    for value in (True, False):
+        backend, _ = make(
+            chat_template=TEMPLATE + "{% if enable_thinking %}<think>{% endif %}",
+            template_variables={"enable_thinking": value},
+        )
+        (made[value],) = backend.generate([ask("k", "q")])
+        assert backend.describe().settings["template_variables"] == {"enable_thinking": value}
+    assert made[True].prompt_hash != made[False].prompt_hash
+    with pytest.raises(ModelError, match="never reads enable_thinking"):
+        make(chat_template=TEMPLATE, template_variables={"enable_thinking": False})
+
+
 def test_the_begin_token_stands_once(make):
     for template in (TEMPLATE, TEMPLATE.removeprefix("<s>")):
         backend, api = make(chat_template=template)

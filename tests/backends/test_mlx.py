@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import importlib
 import json
 import os
@@ -25,6 +26,7 @@ TEMPLATE = (
     "{% if m['role'] == 'assistant' %}<end_of_turn>{% endif %}{% endfor %}"
     "{% if add_generation_prompt %}[assistant]{% endif %}"
 )
+NO_SYSTEM = "{% for m in messages if m['role'] != 'system' %}[{{ m['role'] }}]{{ m['content'] }}{% endfor %}[assistant]"
 BOS, EOS, TURN, RETURN, END = 256, 257, 258, 260, 261
 BUDGET = 64
 
@@ -302,6 +304,30 @@ def test_the_manifest_says_what_runs(load: Any) -> None:
         "chat_template_from": "model",
         "merged_system": False,
     }
+
+
+def test_the_manifest_says_when_the_system_prompt_was_merged(load: Any) -> None:
+    backend = load({"template": NO_SYSTEM})
+    (done,) = backend.generate([ask("k", "題")])
+    assert (done.text, backend.describe().model["merged_system"]) == ("看題。\n\n題", True)
+
+
+def test_a_switch_for_thinking_is_in_the_prompt_and_in_the_record(load: Any, fake: Any) -> None:
+    made = {}
+    for value in (True, False):
+        template = TEMPLATE + "{% if enable_thinking %}<think>{% endif %}"
+        backend = load({"template": template}, settings={"template_variables": {"enable_thinking": value}})
+        (made[value],) = backend.generate([ask("k", "題")])
+        assert backend.describe().settings["template_variables"] == {"enable_thinking": value}
+    assert made[True].prompt_hash != made[False].prompt_hash
+    assert made[True].prompt_tokens - made[False].prompt_tokens == len("<think>")
+    with pytest.raises(ModelError, match="never reads enable_thinking"):
+        load({"template": TEMPLATE}, settings={"template_variables": {"enable_thinking": False}})
+
+
+def test_the_prompts_hash_is_stored_with_its_answer(load: Any) -> None:
+    (done,) = load().generate([ask("k", "題")])
+    assert done.prompt_hash == hashlib.sha256("<bos>[system]看題。[user]題[assistant]".encode()).hexdigest()
 
 
 def test_weights_are_computed_as_shipped_on_metal_and_in_float32_elsewhere(load: Any, fake: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 import os
@@ -240,6 +241,7 @@ def test_prompts_are_rendered_by_twlocal_and_given_as_token_ids(load: Any, fake:
         len(tokens),
         {"enable_thinking": True},
     )
+    assert done.prompt_hash == hashlib.sha256("<bos>[system]看題。[user]題[assistant]<think>".encode()).hexdigest()
 
 
 def test_what_cannot_fit_the_model_is_too_long_and_never_answered(load: Any) -> None:
@@ -391,6 +393,15 @@ def test_the_manifest_says_what_runs(load: Any, fake: Any) -> None:
     args = engines(fake)[0].args
     assert (args.enable_prefix_caching, args.load_format, args.trust_remote_code) == (True, "safetensors", False)
     assert (args.dtype, args.max_num_seqs, args.enforce_eager, args.disable_log_stats) == ("bfloat16", 32, True, True)
+
+
+def test_the_manifest_says_when_the_system_prompt_was_merged(load: Any) -> None:
+    no_system = (
+        "{% for m in messages if m['role'] != 'system' %}[{{ m['role'] }}]{{ m['content'] }}{% endfor %}[assistant]"
+    )
+    backend = load({"template": no_system})
+    (done,) = backend.generate([ask("k", "題")])
+    assert (done.text, backend.describe().model["merged_system"]) == ("看題。\n\n題", True)
 
 
 def test_a_quantised_checkpoint_is_marked(load: Any) -> None:

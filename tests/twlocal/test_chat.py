@@ -106,6 +106,33 @@ def test_the_helpers_of_transformers_are_there():
     assert rendered.text == '{"role": "user", "content": "題目：甲？"}2030-01-02 False'
 
 
+@pytest.mark.parametrize(
+    "switch",
+    [
+        "{% if enable_thinking is defined and enable_thinking is false %}<think></think>{% endif %}",
+        "{% if not enable_thinking is defined %}{% set enable_thinking = true %}{% endif %}{{ enable_thinking }}",
+        "{% macro end() %}{{ enable_thinking }}{% endmacro %}{{ end() }}",
+    ],
+    ids=["where it is given", "with a default of its own", "in a macro"],
+)
+def test_a_switch_for_thinking_changes_the_prompt_and_its_hash(switch):
+    on, off = (render(CHATML + switch, CHAT, enable_thinking=value) for value in (True, False))
+    assert on.text != off.text
+    assert on.sha256 != off.sha256
+
+
+def test_a_switch_that_the_template_never_reads_is_refused_with_those_that_it_reads():
+    template = CHATML + "{% if reasoning_effort == 'low' %}quick{% endif %}{% set depth = 3 %}"
+    for name in ("enable_thinking", "depth"):
+        with pytest.raises(ModelError, match=f"never reads {name}") as caught:
+            render(template, CHAT, **{name: False})
+        assert caught.value.hint.endswith("reads: reasoning_effort")
+    with pytest.raises(ModelError) as caught:
+        render(GEMMA, CHAT, enable_thinking=False)
+    assert caught.value.hint.endswith("reads: none of its own")
+    assert render(template, CHAT, reasoning_effort="low").text.endswith("quick")
+
+
 def test_blocks_are_trimmed_as_transformers_trims_them():
     assert render("  {% for m in messages %}\n{{ m['content'] }}\n  {% endfor %}\n", CHAT[1:]).text == "題目：甲？\n"
 
