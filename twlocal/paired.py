@@ -48,12 +48,12 @@ class Churn:
         return self.gained + self.lost
 
 
-def stats() -> ModuleType:
-    """`scipy.stats`. Raises EngineMissing, naming the extra, where scipy is not installed."""
+def stats(extra: str = "study") -> ModuleType:
+    """`scipy.stats`. Raises EngineMissing, naming the extra that brings it, where scipy is not installed."""
     try:
         import scipy.stats
     except ImportError as error:
-        raise backend.missing("study", "scipy") from error
+        raise backend.missing(extra, "scipy") from error
     module: ModuleType = scipy.stats
     return module
 

@@ -174,7 +174,7 @@ CHINESE = {
     "kv_short": "權重以外只剩 {tokens} token 的空間，一則作答卻可能要 {context}：調低 --max-tokens，或用更多卡",
     "mlx_fp8": "mlx-lm 不能直接讀 FP8 權重，解開後又是另一種格式：請用 vLLM",
     "only_quantised": "已知的 GGUF 檔（{file}）經過量化：以 --quantised 准許，或" + _CONVERT_ZH,
-    "gguf_unnamed": "{repo} 有 GGUF 檔，但登錄檔裡沒有檔名：請寫成 {repo}:檔名.gguf",
+    "gguf_unnamed": "{repo} 有 GGUF 檔，但登記表裡沒有檔名：請寫成 {repo}:檔名.gguf",
     "no_gguf": "不知道 {repo} 有什麼 GGUF 檔：" + _CONVERT_ZH,
     "later_in_order": "也跑得動；這種機器優先用 {taken}",
     "slower_device": "可以用 CPU 跑；{taken} 比較快",
@@ -183,7 +183,7 @@ CHINESE = {
     "remote_code_trusted": "依你的准許，可能執行 {repo} 的 Python 程式（{files}）",
     "context_shared": "上下文只有 {context} token，由提示和作答共用；這次測驗想要 {wanted}",
     "context_short": "上下文只有 {context} token，這次測驗想要 {wanted}：遇到最長的提示時，作答在 {room} token 處截斷",
-    "fit_unchecked": "無法確認{place}放不放得下：有大小不明",
+    "fit_unchecked": "有大小不明，無法確認放不放得進{place}",
     "tight": "吃緊：權重 {weights_bytes}，是{place}（{memory_bytes}）的 {share}，同時只能跑少數幾則作答",
     "disk_short": "權重 {weights_bytes}，磁碟只剩 {disk_bytes}（若已經下載就沒關係）",
     "cpu_build": "這個 {engine} 是用 CPU 計算的版本",
@@ -196,7 +196,7 @@ CHINESE = {
     "mlx_cpu": "沒有 Metal，MLX 改用 CPU，很慢（float32 權重加 OpenBLAS 會好一些）",
     "quantised": "{file} 經過量化：分數會標明，不能發表",
     "raise_wired_limit": "sudo sysctl iogpu.wired_limit_mb={limit_mb} 可讓 Metal 多放一些：屆時是 {share}",
-    "cards_too_small": "權重 {weights_bytes}，是 {place} 的 {share}：改用 CPU 計算，很慢",
+    "cards_too_small": "權重 {weights_bytes}，是{place} 的 {share}：改用 CPU 計算，很慢",
     "fits": "權重 {weights_bytes}，是{place}（{memory_bytes}）的 {share}",
     "driver": "NVIDIA 驅動程式 {driver} 可以啟動 CUDA {cuda}",
     "kv": "權重以外還有 {tokens} token 的空間，同時容得下 {sequences} 則最長的作答",
@@ -251,14 +251,14 @@ CHINESE = {
     "access_off": "未檢查：設了 HF_HUB_OFFLINE",
     "access_no_hub": "未檢查：pip install 'twlocal[hub]'",
     "access_no_token": "未檢查：沒有權杖",
-    "access_granted": "登錄檔裡需同意條款的 {total} 個模型，{count} 個已許可",
+    "access_granted": "登記表裡需同意條款的 {total} 個模型，{count} 個已許可",
     "access_denied": "還不能下載 {repos}：到各自的頁面 https://huggingface.co/OWNER/NAME 同意條款",
     "engines_ok": "{what}",
     "engines_none": "沒有，只能用 HTTP 伺服器：pip install 'twlocal[{extra}]'",
     "wired_ok": "Metal 可用 {limit_bytes}",
     "wired_low": "Metal 可用 {limit_bytes}；較大的模型可用 "
     "sudo sysctl iogpu.wired_limit_mb={limit_mb}（到下次開機為止）",
-    "models": "登錄檔裡這台機器跑得動的模型",
+    "models": "登記表裡這台機器跑得動的模型",
     "models_not": "這台機器跑不動的",
     "too_big_all": "{place}（{memory_bytes}）放不下：{models}",
     "no_gguf_all": "不知道有什麼 GGUF 檔：{models}。可以" + _CONVERT_ZH,
@@ -287,13 +287,18 @@ def shown(facts: Mapping[str, Any], lang: str) -> dict[str, str]:
     return {name: _shown(name, value, said) for name, value in facts.items()}
 
 
+def beside(name: str, said: Mapping[str, str]) -> str:
+    """A name that follows a word of ours: in Chinese one that begins in Latin letters is set off by a space."""
+    return f" {name}" if said is CHINESE and name[:1].isascii() else name
+
+
 def _shown(name: str, value: Any, said: Mapping[str, str]) -> str:
     if name.endswith("_bytes"):
         return f"{value / GIB:,.1f} GiB"
     if name == "share":
         return f"{value:.0%}"
     if name == "place":
-        return said.get(value, value)
+        return beside(said.get(value, value), said)
     if isinstance(value, int) and name not in PLAIN:
         return f"{value:,}"
     return str(value)

@@ -259,9 +259,9 @@ class Runs:
             rows = self._select("WHERE r.stage='' AND (r.name=? OR CAST(r.id AS TEXT)=?)", [name, name], detail)
             rows = rows or self._select("WHERE r.stage='' AND substr(r.name, 1, length(?))=?", [name, name], detail)
         if not rows:
-            raise UsageError(
-                "there is no run yet" if name is None else f"there is no run {name!r}", hint="twlocal runs lists them"
-            )
+            if name is None:
+                raise UsageError("there is no run yet", hint="twlocal run MODEL --bench demo makes one")
+            raise UsageError(f"there is no run {name!r}", hint="twlocal runs lists them")
         if len(rows) > 1:
             raise UsageError(
                 f"{name!r} may be any of {', '.join(row.name for row in rows[:6])}", hint="give more of the name"

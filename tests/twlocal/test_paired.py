@@ -73,3 +73,6 @@ def test_without_scipy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(EngineMissing, match="scipy is not installed") as caught:
         stats()
     assert "twlocal[study]" in caught.value.hint
+    with pytest.raises(EngineMissing) as caught:
+        stats("board")
+    assert "twlocal[board]" in caught.value.hint

@@ -27,6 +27,24 @@ def test_both_languages_say_the_same_things() -> None:
         assert names(ENGLISH[key]) == names(CHINESE[key]), key
 
 
+def test_chinese_sets_latin_names_off_by_a_space() -> None:
+    seen = 0
+    known = registry.load({})
+    for path in MACHINES.iterdir():
+        there = hardware.from_recording(hardware.load(path)["outputs"])
+        for model in known.models.values():
+            for verdict in decide(model, there, engines.planned(there), Wishes()).verdicts:
+                for reason in verdict.reasons:
+                    if "place" in reason.facts:
+                        seen += 1
+                        sentence = say(reason, "zh-TW")
+                        assert not re.search("[\u4e00-\u9fff][A-Za-z0-9]|  | （", sentence), sentence
+    assert seen > 100
+    assert route_words.beside("這台機器", CHINESE) == "這台機器"
+    assert route_words.beside("M2", CHINESE) == " M2"
+    assert route_words.beside("M2", ENGLISH) == "M2"
+
+
 def test_marks_are_plain() -> None:
     for said in (ENGLISH, CHINESE):
         assert [said[mark] for mark in ("ok", "no", "skip")] == ["ok", "no", "--"]

@@ -162,8 +162,9 @@ def test_a_private_run_keeps_no_words_until_an_open_one_brings_them(runs: Runs) 
 
 
 def test_finding_a_run(runs: Runs) -> None:
-    with pytest.raises(UsageError, match="no run yet"):
+    with pytest.raises(UsageError, match="no run yet") as refused:
         runs.get()
+    assert "twlocal run " in refused.value.hint  # `twlocal runs` would have nothing to list
     first = _plan(runs, key="a" * 64, name="gemma-demo-aaaaaa")
     second = _plan(runs, key="b" * 64, name="gemma-exam-bbbbbb")
     assert runs.get() == second

@@ -67,7 +67,7 @@ def build(folder: Path, **options: Any) -> None:
 
     from twlocal import paired, registry
 
-    paired.stats()  # told before anything is read: numpy comes with scipy
+    paired.stats("board")  # told before anything is read: numpy comes with scipy
     from twlocal.board import build as builder
     from twlocal.board.gather import Allowed
 
@@ -135,7 +135,7 @@ def check(folder: Path, as_json: bool) -> int:
 
     from twlocal import paired
 
-    paired.stats()
+    paired.stats("board")
     from twlocal.board.check import check as look
 
     findings = look(folder)

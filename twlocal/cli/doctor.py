@@ -146,7 +146,9 @@ def _refused(found: Examination, lang: str) -> list[str]:
         facts = shown(runs.why.facts, lang)
         if runs.why.code == "too_big":
             place = (
-                said["too_big_all"].replace("{place}", facts["place"]).replace("{memory_bytes}", facts["memory_bytes"])
+                said["too_big_all"]
+                .replace("{place}", facts["place"].lstrip())
+                .replace("{memory_bytes}", facts["memory_bytes"])
             )
             shared.setdefault(("too_big", place), []).append(f"{runs.model.id} ({facts['weights_bytes']})")
         elif runs.why.code == "no_gguf":

@@ -131,15 +131,16 @@ def page(decided: Route, machine: Hardware, lang: str, *, assumed: bool, if_inst
     from twlocal.doctor import describe
     from twlocal.engines import EXTRAS
     from twlocal.report.table import one_line, safe, wrap
-    from twlocal.route_words import say, words
+    from twlocal.route_words import beside, say, words
 
     said = words(lang)
+    named = beside(machine.name or said["this_machine"], said)
     room, encoding = max(width(sys.stdout), 40), sys.stdout.encoding
 
     def lines(text: str, indent: str) -> list[str]:
         return list(wrap(safe(one_line(text), encoding), room, indent))
 
-    page = lines(said["title"].format(model=decided.model.id, machine=machine.name or said["this_machine"]), "")
+    page = lines(said["title"].format(model=decided.model.id, machine=named), "")
     page += lines("  " + describe(machine), "  ")
     for note in machine.notes:
         page += lines("  " + said[f"note_{note}"], "  ")

@@ -70,7 +70,7 @@ def pdfium() -> Pdfium:
     try:
         import pypdfium2.raw as raw
     except ImportError as error:
-        raise UsageError("Reading PDF files needs pypdfium2.", hint='pip install "twlocal[exam]"') from error
+        raise UsageError("reading PDF files needs pypdfium2", hint="pip install 'twlocal[exam]'") from error
     pointer, number = ctypes.c_void_p, ctypes.c_int
 
     def plain(function: Any, result: Any, *arguments: Any) -> Any:

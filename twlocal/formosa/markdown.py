@@ -63,7 +63,7 @@ def parser() -> MarkdownIt:
         from mdit_py_plugins.front_matter import front_matter_plugin
     except ImportError as error:
         raise EngineMissing(
-            "reading Markdown needs markdown-it-py, which is not installed", hint='pip install "twlocal[formosa]"'
+            "reading Markdown needs markdown-it-py, which is not installed", hint="pip install 'twlocal[formosa]'"
         ) from error
     return MarkdownIt("commonmark").enable(["table", "strikethrough"]).use(front_matter_plugin).use(footnote_plugin)
 
