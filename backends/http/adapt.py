@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
 from twlocal.backend import Decoding, Message, Request
-from twlocal.backends.http.errors import Trouble
+from twlocal.backends.http.errors import Trouble, no_system_role
+from twlocal.chat import merge_system
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -42,13 +43,15 @@ _STRUCTURE = frozenset({"model", "messages", "n"})
 # Dropping one of these changes what was measured, so every answer says it.
 _PROTOCOL = ("temperature", "top_p")
 _SMALL_TEMPERATURE = 0.01
+_SYSTEM = "system role"
 
 
 @dataclass(frozen=True)
 class Body:
     """One version of what is sent with every request. `params` leaves out model, messages and the token budget.
 
-    budget: the budget's name. adapted: what was changed, in order, for the record.
+    budget: the budget's name. adapted: what was changed, in order, for the record. merges_system: the system text goes
+    before the first user turn, as engines of our own have it where a chat template has no system role.
     """
 
     model: str
@@ -57,6 +60,7 @@ class Body:
     adapted: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     own: frozenset[str] = frozenset()
+    merges_system: bool = False
 
     @cached_property
     def _fixed(self) -> str:
@@ -68,7 +72,10 @@ class Body:
 
     def render(self, request: Request) -> bytes:
         """The body of one request as JSON (UTF-8)."""
-        *opening, last = request.messages
+        messages = request.messages
+        if self.merges_system and messages[0].role == "system":
+            messages = tuple(merge_system(messages))
+        *opening, last = messages
         parts = [_head(self._fixed, self.budget, request.max_tokens)]
         parts += [_message(message) + b"," for message in opening]
         return b"".join((*parts, _render(last), b"]}"))
@@ -78,6 +85,8 @@ class Body:
         name = self.refused(trouble)
         if name is None or name in self.own or any(done.startswith(f"{name} ") for done in self.adapted):
             return None
+        if name == _SYSTEM:
+            return replace(self._changed(self.params, f"{_SYSTEM} → first user turn"), merges_system=True)
         if name == "max_tokens":
             return self._changed(self.params, "max_tokens → max_completion_tokens", budget="max_completion_tokens")
         if name == "temperature" and self.params[name] == 0 and _positive(trouble.message):
@@ -88,8 +97,16 @@ class Body:
             params.pop("stream_options", None)
         return self._changed(params, f"{name} dropped", flag=name)
 
+    def same(self, other: Body, name: str) -> bool:
+        """Whether both send what `refused` calls `name` alike."""
+        if name == _SYSTEM:
+            return self.merges_system == other.merges_system
+        return bool(self.sent(0).get(name) == other.sent(0).get(name))
+
     def refused(self, trouble: Trouble) -> str | None:
-        """The parameter of ours that an error refuses, if it names one."""
+        """The parameter of ours that an error refuses, if it names one, or the system role."""
+        if no_system_role(trouble):
+            return _SYSTEM
         names = [*self.params, *([self.budget] if self.budget == "max_tokens" else [])]
         for given in trouble.params:
             found = [name for name in names if name == re.split(r"[.\[]", given.removeprefix("body."))[0]]
@@ -107,7 +124,9 @@ class Body:
 
     def _changed(self, params: Mapping[str, Any], note: str, *, flag: str = "", budget: str = "") -> Body:
         flags = dict.fromkeys((*self.flags, "adapted", *([f"{flag}_not_honoured"] if flag in _PROTOCOL else [])))
-        return Body(self.model, params, budget or self.budget, (*self.adapted, note), tuple(flags), self.own)
+        return replace(
+            self, params=params, budget=budget or self.budget, adapted=(*self.adapted, note), flags=tuple(flags)
+        )
 
 
 def body(

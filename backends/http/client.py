@@ -102,6 +102,8 @@ class HttpBackend:
             "adapted": list(state.body.adapted),
         }
         about = {"name": plan.address.model, **self._found.about(plan.address.model)}
+        if state.body.merges_system:
+            about["merged_system"] = True
         if state.served_as:
             about["served_as"] = sorted(state.served_as)
         return EngineInfo(

@@ -87,6 +87,14 @@ _PASSING = re.compile(
     r"|capacity|loading|upstream|bad gateway",
     re.IGNORECASE,
 )
+# Chat templates without a system role, and services that take none. "Must alternate" is what templates say that expect
+# a user's turn first: our turns do alternate, so it can only mean the system's. llama.cpp's server says it with a 500.
+_NO_SYSTEM = re.compile(
+    r"system role (is )?not supported|not support (the )?system (role|message|prompt|instruction)"
+    r"|not support ['\"`]?system\b|only user(,| and) (assistant|model)\b.{0,20}roles? (are|is) supported"
+    r"|roles must alternate|developer instruction is not enabled",
+    re.IGNORECASE,
+)
 _PER_REQUEST = re.compile(r"request too large", re.IGNORECASE)
 
 
@@ -173,6 +181,11 @@ def _validation(parts: Iterable[Mapping[str, Any]]) -> Trouble:
     return Trouble("; ".join(messages), tuple(codes), tuple(params))
 
 
+def no_system_role(trouble: Trouble) -> bool:
+    """Whether the system turn is what a server does not take."""
+    return bool(_NO_SYSTEM.search(trouble.words))
+
+
 def judge_error(status: int, trouble: Trouble) -> Verdict:
     """What an error reply means. `status` is HTTP's; one inside the body counts where HTTP's says that all is well."""
     if status < 300:
@@ -194,6 +207,8 @@ def judge_error(status: int, trouble: Trouble) -> Verdict:
         return verdict(Kind.FATAL)
     if status in _THROTTLE:
         return verdict(Kind.THROTTLED)
+    if status >= 500 and no_system_role(trouble):
+        return verdict(Kind.REJECTED)
     if status in _RETRY or status >= 500:
         return verdict(Kind.RETRY)
     if status == 413:

@@ -298,7 +298,7 @@ class Sitting:
         name = body.refused(trouble)
         if name is None:
             return False
-        if state.body is not body and state.body.sent(0).get(name) != body.sent(0)[name]:
+        if state.body is not body and not state.body.same(body, name):
             return True
         changed = state.body.adapt(trouble)
         if changed is None:

@@ -114,6 +114,59 @@ def test_a_refused_parameter_is_dropped_remembered_and_recorded(bench, name, sta
         assert (f"{name}_not_honoured" in completion.flags) == (name in ("temperature", "top_p"))
 
 
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, {"message": "System role not supported None", "type": "BadRequestError"}),
+        (400, {"message": "Conversation roles must alternate user/assistant/user/assistant/..."}),
+        (400, {"message": "Only user and assistant roles are supported!"}),
+        (400, {"message": "Developer instruction is not enabled for models/gemma-3-27b-it", "status": "INVALID"}),
+        (
+            400,
+            {
+                "message": "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+                "param": "messages[0].role",
+            },
+        ),
+        (500, {"code": 500, "message": "Jinja Exception: System role not supported", "type": "server_error"}),
+    ],
+    ids=["gemma 2", "llama 2", "mistral", "google", "o1", "llama.cpp"],
+)
+def test_a_server_without_a_system_role_gets_the_system_text_before_the_first_user_turn(bench, status, error):
+    def route(seen):
+        if any(message["role"] == "system" for message in seen.body["messages"]):
+            return bench.Reply(status, {"error": error})
+        return bench.Reply(body=bench.completion())
+
+    bench.server.route = route
+    backend = bench.connect(concurrency=1)
+    done = list(backend.generate(bench.requests(2)))
+    assert [(one.error_kind, one.attempts) for one in done] == [("", 2), ("", 1)]
+    assert all("adapted" in one.flags for one in done)
+    assert bench.server.posts[-1].body["messages"] == [
+        {"role": "user", "content": "把答案寫在 \\boxed{} 裡\n\n題目：第1題"}
+    ]
+    info = backend.describe()
+    assert info.settings["adapted"] == ["system role → first user turn"]
+    assert info.model["merged_system"] is True
+
+
+def test_worked_examples_stay_where_they_are_when_the_system_text_is_merged():
+    import json
+
+    refused = body("m", Decoding(), "hosted", stream=False, seed=None, extra={}).adapt(
+        Trouble("System role not supported")
+    )
+    turns = (("system", "系統"), ("user", "例題"), ("assistant", "例答"), ("user", "題目"))
+    raw = refused.render(Request("k", tuple(Message(*turn) for turn in turns), 8))
+    assert [tuple(message.values()) for message in json.loads(raw)["messages"]] == [
+        ("user", "系統\n\n例題"),
+        ("assistant", "例答"),
+        ("user", "題目"),
+    ]
+    assert refused.adapt(Trouble("System role not supported")) is None, "once only"
+
+
 def test_fastapi_validation_errors_are_understood(bench):
     def route(seen):
         bad = [name for name in ("repeat_penalty", "repetition_penalty") if name in seen.body]

@@ -238,9 +238,9 @@ def test_too_long_is_known_under_413_and_under_500_too(bench):
 
 
 def test_the_same_refusal_of_the_first_items_stops_the_run(bench):
-    bench.server.route = lambda seen: bench.Reply(400, {"error": {"message": "System role not supported"}})
+    bench.server.route = lambda seen: bench.Reply(400, {"error": {"message": "this model takes no text"}})
     done = []
-    with pytest.raises(ConfigurationError, match="System role not supported"):
+    with pytest.raises(ConfigurationError, match="this model takes no text"):
         for completion in bench.connect(concurrency=1).generate(bench.requests(20)):
             done.append(completion.error_kind)
     assert done == ["server", "server"]
