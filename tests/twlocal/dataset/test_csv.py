@@ -184,7 +184,7 @@ def test_many_bad_rows_are_shown_in_part(data):
     rows = [data.row(number, answer="J") for number in range(25)]
     message = data.error("x.csv", [*rows, data.row()])
     assert message.count("not one of A–D") == 10 and "… and 15 more" in message and "25 of 26" in message
-    assert "other 1 rows: --skip-bad" in message
+    assert "other 1 row: --skip-bad" in message
     assert "not one row can be taken" in data.error("x.csv", rows, skip_bad=True)
 
 
