@@ -194,7 +194,8 @@ def _refusal(name: str, rejected: Sequence[Rejected], good: int) -> DatasetError
         lines.append(f"  … and {len(rejected) - _SHOWN:,} more")
     total = len(rejected) + good
     head = f"{name}: {len(rejected):,} of {total:,} rows cannot be taken:"
-    hint = f"correct them, or go on with the other {good:,} row{'s' * (good > 1)}: --skip-bad" if good else "not one row can be taken"
+    others = f"{good:,} row{'s' * (good > 1)}"
+    hint = f"correct them, or go on with the other {others}: --skip-bad" if good else "not one row can be taken"
     return DatasetError("\n".join([head, *lines]), hint=hint)
 
 
