@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
+from mkdocs.plugins import event_priority
 
 from twlocal.cli import main
 
@@ -52,15 +55,37 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> st
 
 
 _ALTERNATE = re.compile(r"<link rel=\"?alternate\"?[^>]*>\n?")
+# Where a page says its scripts find the site's root, and what is one folder less up.
+_ROOT = re.compile(r'"base": "\.\.(?:/(?=\.))?')
 _DIALOG = 'class="md-search" data-md-component="search" role="dialog"'
 
 
 def on_post_page(output: str, *, page: Any, config: Any) -> str:
-    """Two things that the theme gets wrong here.
+    """Two things that the theme gets wrong here, and an index of its own for what is searched from an English page.
 
     For each language that a <link> names, its script asks for a sitemap of that language, which there is none of, and
     from disk there is none at all; the links at the top of each page name the languages too. And its search is a dialog
     without a name.
     """
-    name = "Search" if config.theme["language"] == "en" else "搜尋"
+    english = config.theme["language"] == "en"
+    name = "Search" if english else "搜尋"
+    if english:
+        output = _ROOT.sub(lambda found: '"base": "' if found[0].endswith("/") else '"base": ".', output, count=1)
     return _ALTERNATE.sub("", output).replace(_DIALOG, f'{_DIALOG} aria-label="{name}"')
+
+
+@event_priority(-200)
+def on_post_build(*, config: Any) -> None:
+    """Divide the index of both languages, which is written by then, so that each finds its own pages alone."""
+    whole = Path(config.site_dir, "search", "search_index.json")
+    if not whole.is_file():
+        return
+    index = json.loads(whole.read_text(encoding="utf-8"))
+    english = [entry for entry in index["docs"] if entry["location"].startswith("en/")]
+    chinese = [entry for entry in index["docs"] if not entry["location"].startswith("en/")]
+    away = [entry | {"location": entry["location"].removeprefix("en/")} for entry in english]
+    for folder, entries in ((whole.parent, chinese), (Path(config.site_dir, "en", "search"), away)):
+        folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(index | {"docs": entries}, ensure_ascii=False, separators=(",", ":"))
+        (folder / "search_index.json").write_text(text, encoding="utf-8")
+        (folder / "search_index.js").write_text(f"var __index = {text}", encoding="utf-8")

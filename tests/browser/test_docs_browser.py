@@ -99,13 +99,22 @@ def test_the_other_language_is_the_same_page(address: str, visit: Any) -> None:
         ("index.html", "信賴區間", "分數怎麼看"),
         ("index.html", "中斷", "中斷與續跑"),
         ("index.html", "過夜佇列", "Mac Studio"),
+        ("tutorials/cuda.html", "顯示卡", "引擎與選擇"),
         ("en/index.html", "lenient", "How a score is read"),
+        ("en/tutorials/cuda.html", "resume", "Interrupted runs"),
         ("en/index.html", "trust-remote-code", "twlocal run"),
     ],
 )
 def test_search(start: str, words: str, title: str, address: str, visit: Any) -> None:
-    found = _found(visit(f"{address}/{start}"), words)
+    page = visit(f"{address}/{start}")
+    found = _found(page, words)
     assert any(title in one for one in found), found
+    links = [link.get_attribute("href") for link in page.locator(".md-search-result__link").all()]
+    assert links and all(link.startswith(f"{address}/en/") == start.startswith("en/") for link in links), links
+    with page.expect_navigation():
+        page.locator(".md-search-result__link").first.click()
+    assert page.locator("h1").first.inner_text().strip("¶")  # a page, not the file server's list of a folder
+    assert page.locator("article").count() == 1
 
 
 def test_search_works_from_disk(site: Path, visit: Any) -> None:
