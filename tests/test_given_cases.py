@@ -1,4 +1,4 @@
-"""Where each reported fault of the main job is tested. A case that is given and has no entry here fails."""
+"""Where each reported fault is tested. A case that is given and has no entry here fails."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-PARTS = frozenset({1, 2, 3, 4, 6, 8, 9, 10, 11, 12})
+PARTS = frozenset(range(1, 13))
 
 _READERS = "twlocal/readers/test_given.py::test_case"
 _JOBS = "twlocal/cli/test_given.py::"
 _LOADING = "twlocal/dataset/test_cases.py::"
+_PAPERS = "twlocal/exam/test_cases.py::"
+_WORDS = "twlocal/formosa/test_lexicon.py::"
 _HTTP = "backends/test_http_given.py::"
 _LLAMA = "backends/test_llama_cpp.py::"
 _MLX = "backends/test_mlx.py::"
@@ -32,11 +34,21 @@ WHERE = {
     "P4-2": _JOBS + "test_p4_2_a_limit_is_spread_over_subjects",
     "P4-4": _JOBS + "test_p4_4_the_same_questions_in_every_variant",
     "P4-6": _LOADING + "test_equal_rows_are_kept_and_counted",
+    "P5-2": _PAPERS + "test_a_number_fused_with_the_digits_of_its_stem_is_split_by_the_expected_number",
+    "P5-4": _PAPERS + "test_fake_bold_is_read_once_and_reduplication_survives",
+    "P5-6": _PAPERS + "test_two_columns_are_read_one_after_the_other",
+    "P5-8": _PAPERS + "test_a_footer_inside_a_sentence_is_taken_out",
+    "P5-10": _PAPERS + "test_a_page_without_text_and_options_that_are_pictures_are_reported",
+    "P5-12": _PAPERS + "test_a_decimal_at_the_beginning_of_a_line_is_no_number",
     "P6-1": _JOBS + "test_p6_1_excels_bom",
     "P6-3": _LOADING + "test_given_integer_answers",
     "P6-5": _LOADING + "test_given_answers",
     "P6-7": _JOBS + "test_p6_7_the_key_follows_the_place",
     "P6-9": _JOBS + "test_p6_9_only_question_and_options_are_asked",
+    "P7-2": _WORDS + "test_p7_2_legal_vocabulary_is_not_simplified",
+    "P7-4": _WORDS + "test_p7_4_a_term_across_a_word_boundary_is_none",
+    "P7-6": _WORDS + "test_p7_6_scientific_and_legal_senses_are_never_strict",
+    "P7-8": _WORDS + "test_p7_8_characters_normal_in_taiwan_are_not_flagged",
     "P8-1": _HTTP + "test_an_error_object_under_200_is_fatal_and_keeps_what_was_answered",
     "P8-3": _HTTP + "test_a_context_length_message_is_never_an_answer",
     "P8-5": _HTTP + "test_retry_after_in_all_its_forms",

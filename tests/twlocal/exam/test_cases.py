@@ -34,6 +34,7 @@ def song():
 
 
 def test_a_number_fused_with_the_digits_of_its_stem_is_split_by_the_expected_number(typed):
+    """P5-2."""
     paper = parse_paper(
         typed(
             "20下列何者錯誤？\n(A)甲 (B)乙 (C)丙 (D)丁\n"
@@ -50,6 +51,7 @@ def test_a_number_fused_with_the_digits_of_its_stem_is_split_by_the_expected_num
 
 
 def test_fake_bold_is_read_once_and_reduplication_survives(song):
+    """P5-4."""
     for i, char in enumerate("1下列何者正確？"):
         song.drawString(60 + 12 * i, 780, char)
         song.drawString(60 + 12 * i + 0.3, 780, char)
@@ -60,6 +62,7 @@ def test_fake_bold_is_read_once_and_reduplication_survives(song):
 
 
 def test_two_columns_are_read_one_after_the_other(song):
+    """P5-6 (i)."""
     for x, number, names in ((40, 1, "甲乙丙丁"), (320, 2, "戊己庚辛")):
         song.drawString(x, 780, f"{number} 下列何者正確？")
         for k, (letter, name) in enumerate(zip("ABCD", names, strict=True)):
@@ -72,6 +75,7 @@ def test_two_columns_are_read_one_after_the_other(song):
 
 
 def test_options_printed_down_the_columns_keep_their_labels(song):
+    """P5-6 (ii)."""
     song.drawString(40, 780, "1 下列何者正確？")
     for x, y, text in ((60, 760, "(A)甲"), (60, 742, "(B)乙"), (300, 760, "(C)丙"), (300, 742, "(D)丁")):
         song.drawString(x, y, text)
@@ -80,6 +84,7 @@ def test_options_printed_down_the_columns_keep_their_labels(song):
 
 
 def test_a_footer_inside_a_sentence_is_taken_out(typed):
+    """P5-8."""
     paper = parse_paper(typed("5 判斷零件表面是否存\n第 1 頁，共 2 頁", "在刮痕？\n(A)是 (B)否 (C)不一定 (D)無法判斷"))
     (item,) = paper.items
     assert item.question == "判斷零件表面是否存在刮痕？"
@@ -87,6 +92,7 @@ def test_a_footer_inside_a_sentence_is_taken_out(typed):
 
 
 def test_a_page_without_text_and_options_that_are_pictures_are_reported(sheet):
+    """P5-10."""
     made = sheet()
     made.text(50, 60, "1 下列何者正確？").text(60, 80, "(A)甲 (B)乙 (C)丙 (D)丁")
     made.page().image(0, 0, 595, 842)
@@ -105,6 +111,7 @@ def test_a_page_without_text_and_options_that_are_pictures_are_reported(sheet):
 
 
 def test_a_decimal_at_the_beginning_of_a_line_is_no_number(typed):
+    """P5-12."""
     paper = parse_paper(
         typed(
             "7 某溶液之濃度為何？\n(A)0.3 (B)0.1\n(C)0.2 (D)0.4\n8 承上，若再加入\n1.5 公克之溶質，結果為何？\n"

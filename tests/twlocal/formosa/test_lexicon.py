@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import tomllib
 from importlib.resources import files
 from pathlib import Path
@@ -24,11 +25,13 @@ def found(text: str, level: str | None = None) -> list[str]:
 
 
 def test_p7_2_legal_vocabulary_is_not_simplified() -> None:
+    """P7-2."""
     text = "總統公布之法律，主管機關不得干預審判，並應准許閱卷、布置考場。"
     assert simplified.find(text) == [] and found(text) == []
 
 
 def test_p7_4_a_term_across_a_word_boundary_is_none() -> None:
+    """P7-4."""
     assert found("少數組織主張改變量子態；科學家發明了如何聚集成群的方法。") == []
 
 
@@ -44,10 +47,14 @@ def test_p7_4_a_term_across_a_word_boundary_is_none() -> None:
     ],
 )
 def test_p7_6_scientific_and_legal_senses_are_never_strict(text: str, review: list[str]) -> None:
+    """P7-6."""
     assert found(text, STRICT) == [] and found(text, REVIEW) == review
 
 
-def test_p7_8_characters_normal_in_taiwan_are_not_flagged() -> None:
+def test_p7_8_characters_normal_in_taiwan_are_not_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P7-8: the verdict comes from the pinned table, whichever OpenCC is there or none."""
+    monkeypatch.setitem(sys.modules, "opencc", None)
+    simplified.table.cache_clear()
     text = "台北的茶几只要一千元，才剛秋收，谷關與斗六都下了雨，皇后、松山、占卜、划船、周先生。"
     assert simplified.find(text) == [] and found(text) == []
 
