@@ -89,7 +89,7 @@ def _finish(command: click.Command, path: str) -> None:
     from twlocal.cli.completing import complete
     from twlocal.cli.examples import epilog
 
-    command.epilog = command.epilog or epilog(path)
+    command.epilog = command.epilog or epilog(path, command)
     complete(command)
     if isinstance(command, click.Group):
         for name, inner in command.commands.items():

@@ -25,7 +25,7 @@ def run_names(context: click.Context, param: click.Parameter, incomplete: str) -
     taken = context.params.get(param.name or "") or ()
     try:
         with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True, timeout=0.2)) as connection:
-            rows = connection.execute("SELECT name, model, bench FROM runs ORDER BY id DESC").fetchall()
+            rows = connection.execute("SELECT name, model, bench FROM runs WHERE stage='' ORDER BY id DESC").fetchall()
     except (sqlite3.Error, ValueError):
         return []
     return [

@@ -5,6 +5,10 @@ One place for all commands, so that a test can call each of them by its parser; 
 
 from __future__ import annotations
 
+import re
+
+import click
+
 _RUN_EXITS = "0 every question answered, 1 not all, 2 a wrong call, 130 interrupted"
 _HELD_EXITS = "0 everything holds, 1 something does not, 2 a wrong call"
 
@@ -120,14 +124,34 @@ VARIABLES: dict[str, str] = {
     "doctor": "HF_TOKEN, HF_HOME, CUDA_VISIBLE_DEVICES, TWLOCAL_MODELS",
 }
 
+# What an argument or an option takes, as the help shows it → how that is named. `run` and `route` say it themselves.
+_NAMED = {
+    "RUN": "RUN is a run's name, the beginning of it, or its number: `twlocal runs` lists them.",
+    "MODEL": "MODEL is named as for `twlocal run`.",
+    "BENCH": "BENCH is demo, formosa, exam, a file, a folder, or hf://owner/name[@revision].",
+    "DATASET": "DATASET is demo, formosa, exam, a file, a folder, or hf://owner/name[@revision].",
+}
+_SAY_IT_THEMSELVES = {"run", "route", "formosa curate", "formosa recut"}
 
-def epilog(path: str) -> str | None:
+
+def epilog(path: str, command: click.Command) -> str | None:
     """What stands at the end of the help of a command, such as `board build`; None where nothing is known of it."""
     if path not in EXAMPLES:
         return None
-    parts = ["\b\nExamples:\n" + "\n".join(f"  {call}" for call in EXAMPLES[path])]
+    parts = [] if path in _SAY_IT_THEMSELVES else [" ".join(_NAMED[name] for name in _NAMED if name in _taken(command))]
+    parts.append("\b\nExamples:\n" + "\n".join(f"  {call}" for call in EXAMPLES[path]))
     if path in EXITS:
         parts.append(f"Exit codes: {EXITS[path]}.")
     if path in VARIABLES:
         parts.append(f"Environment: {VARIABLES[path]}.")
-    return "\n\n".join(parts)
+    return "\n\n".join(filter(None, parts))
+
+
+def _taken(command: click.Command) -> set[str]:
+    """The words for which something is to be put in, as the help shows them: RUN, MODEL."""
+    context = click.Context(command, info_name=command.name)
+    shown = [
+        param.make_metavar(context) if isinstance(param, click.Argument) else param.metavar or ""
+        for param in command.params
+    ]
+    return {word for text in shown for word in re.findall(r"[A-Z]+", text)}
