@@ -156,7 +156,7 @@ def _known(folder: Path, old: site.Index | None) -> Known:
 def _old_history(folder: Path, old: site.Index | None) -> list[history.Entry]:
     path = folder / history.NAME
     if not path.is_file():
-        if old is not None:
+        if old is not None and history.NAME in old.files:
             raise history.HistoryDamaged(
                 f"{path} is missing", hint="the history is never thrown away: take it back from where it is published"
             )

@@ -103,8 +103,14 @@ def may_write(folder: Path, names: Iterable[str], old: Index | None) -> None:
 
 
 def write(folder: Path, data: Mapping[str, str], pages: Sequence[Page], templates: str, old: Index | None) -> Written:
-    """Bring the folder up to date. The index comes last: a build that was killed is done again."""
+    """Bring the folder up to date. The index comes last: a build that was killed is done again.
+
+    Only a first build leaves an empty one before anything else, so that the folder is known as its own.
+    """
     before = old.files if old is not None else {}
+    if old is None:
+        begun = Index(twlocal.__version__, templates, {}).text()
+        _put(folder, INDEX, begun, digest(begun))
     files: dict[str, tuple[str, str]] = {}
     written: list[str] = []
     kept: list[str] = []

@@ -150,6 +150,28 @@ def test_a_tampered_page_is_made_again_and_tampered_rows_are_read_again(small, t
     assert contents(site) == good
 
 
+@pytest.mark.parametrize("after", [0, 1, 2, 30])
+def test_a_build_that_was_killed_is_done_again(small, tmp_path, known_models, monkeypatch, after):
+    from twlocal.board import site as writer
+
+    site, wish, put, done = tmp_path / "site", small(), writer._put, []
+
+    def until(folder, name, *rest):
+        if len(done) > after:
+            raise KeyboardInterrupt
+        done.append(name)
+        return put(folder, name, *rest)
+
+    monkeypatch.setattr(writer, "_put", until)
+    with pytest.raises(KeyboardInterrupt):
+        build(site, wish, known_models)
+    assert check(site) != []
+    monkeypatch.undo()
+    build(site, wish, known_models)
+    build(tmp_path / "whole", wish, known_models)
+    assert contents(site) == contents(tmp_path / "whole") and check(site) == []
+
+
 def test_a_folder_of_something_else_is_left_alone(small, tmp_path, known_models):
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "index.html").write_text("mine", encoding="utf-8")
