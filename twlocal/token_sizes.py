@@ -7,16 +7,26 @@ import zlib
 from collections.abc import Sequence
 
 _LARGEST = 0xFFFF  # bytes of a token
+_CUT = "\ufffd"
 
 
 def pack(text: str, sizes: Sequence[int]) -> bytes | None:
     """Sizes in UTF-8 bytes as the store keeps them; None where they are not those of `text`, or there are none.
 
-    They are not where a response holds bytes that are no UTF-8, or a token cut in the middle of a character.
+    They are not where a response holds bytes that are no UTF-8, but for a last character that the budget cut.
     """
-    if not sizes or max(sizes) > _LARGEST or sum(sizes) != len(text.encode("utf-8", errors="replace")):
+    if not sizes or max(sizes) > _LARGEST or not _fits(text, sum(sizes)):
         return None
     return zlib.compress(struct.pack(f"<{len(sizes)}H", *sizes))
+
+
+def _fits(text: str, written: int) -> bool:
+    size = len(text.encode("utf-8", errors="replace"))
+    if written == size:
+        return True
+    # U+FFFD for one to three bytes of a character. Another one before it may stand for bytes of any number.
+    cut = text.endswith(_CUT) and _CUT not in text[:-1]
+    return cut and 0 < written - (size - len(_CUT.encode())) <= len(_CUT.encode())
 
 
 def unpack(packed: bytes) -> tuple[int, ...]:

@@ -28,18 +28,26 @@ def test_a_cut_is_the_text_of_the_first_tokens(cap: int) -> None:
     assert first(text_of(PIECES), unpack(packed), cap) == text_of(PIECES[:cap])
 
 
-def test_a_text_that_ends_within_a_character_is_told_or_left_out() -> None:
+def test_a_text_that_the_budget_cut_within_a_character() -> None:
     for end in range(len(PIECES) + 1):
         whole = PIECES[:end]
         packed = pack(text_of(whole), tuple(map(len, whole)))
-        if packed is None:
-            continue
-        for cap in range(end + 1):
+        assert packed is not None or end == 0
+        for cap in range(end + 1) if packed else ():
             assert first(text_of(whole), unpack(packed), cap) == text_of(whole[:cap])
 
 
 @pytest.mark.parametrize(
-    ("text", "sizes"), [("", ()), ("甲", ()), ("甲", (1, 1)), ("甲\ufffd", (3, 1)), ("x" * 70_000, (70_000,))]
+    ("text", "sizes"),
+    [
+        ("", ()),
+        ("甲", ()),
+        ("甲", (1, 1)),
+        ("甲\ufffd", (3, 4)),
+        ("甲\ufffd", (3,)),
+        ("\ufffd甲\ufffd", (1, 3, 3)),
+        ("x" * 70_000, (70_000,)),
+    ],
 )
 def test_sizes_that_are_not_of_the_text_are_not_kept(text: str, sizes: tuple[int, ...]) -> None:
     assert pack(text, sizes) is None

@@ -11,7 +11,7 @@ import click
 
 from twlocal.cli.common import db_option
 from twlocal.cli.desk import asking_options, desk, exit_code, stores, wish
-from twlocal.cli.study_output import output_options
+from twlocal.cli.study_output import named, output_options
 
 if TYPE_CHECKING:
     from twlocal.formosa.asking import Asker
@@ -76,6 +76,7 @@ def calibrate(models: tuple[str, ...], build_name: str | None, **options: Any) -
     from twlocal.formosa.calibrate import Thresholds
     from twlocal.formosa.plant import plant
     from twlocal.study import judges
+    from twlocal.study.load import stored_command
 
     limits = Thresholds(options["catch"] / 100, options["false_alarm"] / 100, options["least"])
     code = 0
@@ -100,7 +101,7 @@ def calibrate(models: tuple[str, ...], build_name: str | None, **options: Any) -
         report = judges.report(
             [(one.found, one.thresholds) for one in stored],
             build.name,
-            commands=[str(one.about["command"]) for one in stored],
+            commands=[stored_command(str(one.about["command"]), named(options["database"])) for one in stored],
         )
         show_report(report, as_json=options["as_json"], html=options["html"], lang=options["lang"])
     return code

@@ -27,7 +27,7 @@ def judges(
     from twlocal.cli.desk import stores
     from twlocal.formosa.calibrated import Calibrations
     from twlocal.study import judges as study
-    from twlocal.study.load import study_command
+    from twlocal.study.load import stored_command, study_command
 
     with stores(database) as (builds, _):
         build = builds.get(build_name)
@@ -38,7 +38,9 @@ def judges(
     if members is not None and len(set(members)) < len(members):
         raise UsageError("a judge is named twice")
     words = ["study", "judges", *(members or []), "--build", build.name]
-    commands = [*(str(one.about["command"]) for one in stored), study_command(*words, database=named(database))]
+    there = named(database)
+    commands = [stored_command(str(one.about["command"]), there) for one in stored]
+    commands.append(study_command(*words, database=there))
     try:
         found = study.report(
             [(one.found, one.thresholds) for one in stored], build.name, members=members, commands=commands

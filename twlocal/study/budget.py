@@ -241,7 +241,9 @@ def report(
             f"the most tokens that an answer may have ({', '.join(caps)})",
         ),
         held=held,
-        n=join([t(f"{one.run}：{one.n:,} 題", f"{one.run}: {one.n:,} items") for one in runs], "；", "; "),
+        n=join(
+            [t(f"{one.run}：{one.n:,} 題", f"{one.run}: {one.n:,} items") for one in runs if not one.read], "；", "; "
+        ),
         parts=parts,
         warnings=warnings,
         commands=commands,

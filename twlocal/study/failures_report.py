@@ -171,7 +171,7 @@ def _example(text: str) -> Words:
     """An example as `failures` words it: "左翐 for 左營", "3 of them", or something out of a response."""
     wrong, instead, right = text.partition(" for ")
     if instead:
-        return t(f"{right}寫成{wrong}", text)
+        return t(f"「{right}」寫成「{wrong}」", text)
     count, of_them, rest = text.partition(" of them")
     return t(f"{count} 個", text) if of_them and not rest and count.isdigit() else text
 

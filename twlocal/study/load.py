@@ -133,6 +133,11 @@ def study_command(*words: str, database: Path | None = None) -> str:
     return shlex.join(["twlocal", *words, *_in(database)])
 
 
+def stored_command(command: str, database: Path | None) -> str:
+    """A shell line that was kept in a database which must be named: the line does not know where it is kept now."""
+    return shlex.join([*shlex.split(command), *_in(database)])
+
+
 def _in(database: Path | None) -> list[str]:
     return [] if database is None else ["--db", str(database)]
 

@@ -7,6 +7,7 @@ on telling colours apart.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, timedelta
 from typing import Any
 
 from twlocal.html.charts import SERIES, WIDTH, Estimate, intervals, word
@@ -141,16 +142,23 @@ def lines(
 def over_time(days: Sequence[tuple[str, Sequence[int]]], kinds: Sequence[Text], caption: Text, counted: Text) -> Plot:
     """Counts stacked over days (ISO 8601): at each day, one count a kind, from the bottom."""
     names = [word(kind) for kind in kinds]
+    mark: dict[str, Any] = {"type": "bar", "width": 18}
+    drawn = list(days)
+    if len(days) > 1:
+        # Each count stands until the next day; the last one for a while, or it would have no width.
+        mark = {"type": "area", "interpolate": "step-after"}
+        first, last = (date.fromisoformat(days[at][0]) for at in (0, -1))
+        drawn.append(((last + max((last - first) / 20, timedelta(days=1))).isoformat(), days[-1][1]))
     values = [
         {"day": day, "count": count, "kind": name, "order": at}
-        for day, counts in days
+        for day, counts in drawn
         for at, (name, count) in enumerate(zip(names, counts, strict=True))
     ]
     spec = {
         "width": WIDTH,
         "height": 200,
         "data": {"values": values},
-        "mark": {"type": "bar", "width": max(3, min(18, WIDTH // max(len(days), 1) - 1))},
+        "mark": mark,
         "encoding": {
             "x": {"field": "day", "type": "temporal", "title": None, "axis": {"tickCount": 5, "format": "%Y-%m"}},
             "y": {"field": "count", "type": "quantitative", "title": word(counted), "axis": {"tickCount": 5}},

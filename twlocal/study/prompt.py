@@ -269,8 +269,8 @@ def _pair(one: Pair) -> list[Words | Table]:
             ]
         )
     header: list[Words] = [
-        one.other.protocol,
-        t("它", "it"),
+        t(f"{one.other.protocol} 的讀法", one.other.protocol),
+        t("分數", "it"),
         one.reference.protocol,
         t("差距", "difference"),
         INTERVAL,
