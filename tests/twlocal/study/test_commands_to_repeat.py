@@ -63,7 +63,7 @@ def test_another_database_is_in_every_command(
         done = call(*words, *place, "--json")
         assert done.code in (0, 1), (words, done.error)
         assert all(shlex.split(line)[-2:] == list(place) for line in done.json["commands"]), words
-        program, *again = shlex.split(done.json["commands"][-1])
+        _, *again = shlex.split(done.json["commands"][-1])
         assert call(*again, "--json").json == done.json, words
     # Named by the environment, it is not the default either: whoever repeats the study may not have that.
     monkeypatch.setenv("TWLOCAL_DB", place[1])
