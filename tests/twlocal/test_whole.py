@@ -62,3 +62,32 @@ def test_a_place_that_cannot_be_is_a_wrong_call_that_names_it(tmp_path: Path, pl
     with pytest.raises(UsageError) as caught, whole(tmp_path / place) as part:
         part.write_text("x", encoding="utf-8")
     assert f"cannot write {tmp_path / place}: " in caught.value.message
+
+
+def test_a_database_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "t.db").write_bytes(b"SQLite format 3\0and every answer")
+    with pytest.raises(UsageError, match="is a database"), whole(tmp_path / "t.db") as part:
+        part.write_text("<html>", encoding="utf-8")
+    assert (tmp_path / "t.db").read_bytes() == b"SQLite format 3\0and every answer"
+
+
+def test_a_link_in_the_place_of_the_half_file_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("precious", encoding="utf-8")
+    (tmp_path / "a.part").symlink_to(tmp_path / "mine")
+    with whole(tmp_path / "a") as part:
+        part.write_text("new", encoding="utf-8")
+    assert (tmp_path / "mine").read_text(encoding="utf-8") == "precious"
+    assert not (tmp_path / "a").is_symlink() and (tmp_path / "a").read_text(encoding="utf-8") == "new"
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no /proc here")
+def test_standard_output_stays_a_device_where_it_leads_to_a_file(tmp_path: Path) -> None:
+    """A root's `--html /dev/stdout > file` must not replace /dev/stdout; /proc/self/fd/1 is where that leads."""
+    with (tmp_path / "file").open("wb") as file:
+        place = Path(f"/proc/self/fd/{file.fileno()}")
+        with whole(place) as part:
+            assert part == place
+            part.write_text("through", encoding="utf-8")
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "through"
+    with whole(Path("/dev/stdout")) as part:
+        assert part == Path("/dev/stdout"), "nothing is ever put beside it"

@@ -27,7 +27,7 @@ from twlocal.report.view import RunView
 from twlocal.report.words import CHINESE, ENGLISH, alarm
 from twlocal.runs import RunRow, Runs
 from twlocal.stats import CHANCE
-from twlocal.whole import whole
+from twlocal.whole import is_stream, whole
 
 _CHARTED = 100  # subjects, at the most: beyond it nobody reads a chart, and drawing it takes seconds
 _NOTHING = Item("", ("", "", "", ""), "A")  # a question to get at what stands before each
@@ -51,8 +51,7 @@ def write(
     opens in. Raises UsageError where the place cannot be written to or the extra `html` is missing.
     """
     charts.library()
-    device = target.exists() and not target.is_file()  # whose folder is no place to put anything
-    place = None if device else target.parent
+    place = None if is_stream(target) else target.parent  # a device's folder is no place to put anything
     with whole(target) as part, _aside(place) as index, _aside(place) as texts:
         protocol, gathered = protocol_of(run), Gathered()
         with runs.at_once():  # a score and its items, of a run that may be going on
