@@ -8,6 +8,7 @@ in the way that `effect` names. A token is a character. Everything is a function
     plain      writes the answer without a box in a share `share` of the questions
     obeys      writes \\boxed{X} where the system prompt asks for it, and otherwise talks of other things first
     rambles    as `plain`, and then goes on to talk about other letters
+    goes_on    writes \\boxed{X} and goes on for long; in a share `share` it opens another thought and boxes another one
     dithers    thinks for a while that depends on the question, answers where the budget allows, and is cut elsewhere;
                one question in ten loops to the cap, one circles in ever other words to the cap
     fails      converts Minguo years off by one without the prefix, invents glyphs, romanises
@@ -26,7 +27,7 @@ from twlocal.backend import Completion, Decoding, EngineInfo, Request
 
 ISOLATE = False
 EXTRA = ""
-SETTINGS = frozenset({"effect", "answers", "skill", "share", "salt", "sizes"})
+SETTINGS = frozenset({"effect", "answers", "skill", "share", "salt", "sizes", "weak"})
 ANSWERING = SETTINGS - {"sizes"}
 
 _OPTION = re.compile(r"^([A-D])[.:] (.*)$", re.MULTILINE)
@@ -37,6 +38,7 @@ class Effects:
     def __init__(self, decoding: Decoding, settings: Mapping[str, Any]) -> None:
         self.effect = str(settings.get("effect", "box"))
         self.skill, self.share = float(settings.get("skill", 1)), float(settings.get("share", 0.5))
+        self.weak = str(settings.get("weak", ""))  # half as likely to know a question with this word
         self.salt = str(settings.get("salt", ""))
         self.decoding = decoding
         self.sizes = bool(settings.get("sizes"))  # tells where its tokens end, and promises to repeat itself
@@ -74,7 +76,8 @@ class Effects:
 
     def letter(self, question: str, options: dict[str, str]) -> str:
         right = next(letter for letter, text in options.items() if text == self.key[question])
-        if self.chance(question, "skill") < self.skill:
+        weak = self.weak and self.weak in question
+        if self.chance(question, "skill") < (self.skill / 2 if weak else self.skill):
             return right
         return "ABCD"[("ABCD".index(right) + 1) % 4]
 
@@ -88,6 +91,10 @@ class Effects:
         if self.effect in ("plain", "rambles") and self.chance(question, "plain") < self.share:
             more = "\n順帶一提，W 型與 C 型另有差別。" if self.effect == "rambles" else ""
             return f"答案是 {letter}。{more}"
+        if self.effect == "goes_on":
+            if self.chance(question, "revises") < self.share:
+                return f"{box}等等。<think>不對</think>\\boxed{{{'ABCD'['ABCD'.index(letter) - 1]}}}"
+            return box + "，理由如下。" * 40
         if self.effect == "fails":
             return self.failing(question, options, letter)
         if self.effect == "dithers":

@@ -71,7 +71,9 @@ def compare(
             found,
             apparatus.differences(one_apparatus, other_apparatus),
             apparatus.held(one_apparatus, other_apparatus),
-            floor=floor_of(key_noise, {run.bench for run in (one_run, other_run) if run}),
+            floor=floor_of(
+                key_noise, {str(each.parts["dataset"]["name"]) for each in (one_apparatus, other_apparatus)}
+            ),
             commands=[*again, study_command(*words, database=there)],
         ),
         as_json=as_json,

@@ -41,6 +41,17 @@ _SAID = {
     "foreign_character": t("Big5 以外的字", "outside Big5"),
     "simplified_character": t("簡體字", "simplified"),
 }
+# The same, short enough to stand beside a bar in both languages.
+_BESIDE = {
+    "minguo_prefixed": t("寫明民國", "with 民國"),
+    "minguo_bare": t("只寫年份", "bare year"),
+    "minguo_sum": t("加法", "sum"),
+    "corrupted_name": t("錯字", "glyph"),
+    "romanised_name": t("羅馬字", "Latin"),
+    "broken_character": t("毀損", "broken"),
+    "foreign_character": t("Big5 以外", "not Big5"),
+    "simplified_character": t("簡體", "simplified"),
+}
 _STATES = {
     WRITTEN: t("寫對", WRITTEN),
     CORRUPTED: t("有錯字", CORRUPTED),
@@ -107,6 +118,9 @@ def _plots(runs: Sequence[Failures]) -> list[Plot]:
         if rows:
             caption = t(f"{one.run}：民國年份換算正確的比例", f"{one.run}: Minguo years that were converted right")
             found.append(plots.shares(rows, caption, t("比例", "share")))
+        caption = t(f"{one.run}：作答中出現各種錯誤的比例", f"{one.run}: responses with each failure")
+        detected = [(_BESIDE[name], one.detected.responses[name], one.detected.n) for name in LOUD]
+        found.append(plots.shares(detected, caption, t("比例", "share")))
     return found
 
 

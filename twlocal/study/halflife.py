@@ -13,8 +13,10 @@ from datetime import date
 from twlocal.html.words import Text, t
 from twlocal.stats import wilson
 from twlocal.study import plots
-from twlocal.study.report import INTERVAL, Report, Table, Words, percent, span
+from twlocal.study.report import INTERVAL, Plot, Report, Table, Words, percent, span
 
+_BELOW, _WITHIN = t("低於區間", "below the band"), t("區間內", "in the band")
+_ABOVE = t("高於區間", "above the band")
 _MOST = 24  # dates in the text; the JSON has all of them
 
 
@@ -144,19 +146,13 @@ def report(found: HalfLife, bench: str, source: str, *, reader: str, commands: S
         parts=parts,
         commands=commands,
         plots=[
-            plots.over_time(
-                [
-                    (one.day.isoformat(), (one.below, one.within, one.above))
-                    for one in found.over_time
-                    if one.day is not None
-                ],
-                [t("低於區間", "below the band"), t("區間內", "in the band"), t("高於區間", "above the band")],
-                t("相對於難度區間 {band} 的模型數", "Models against the band of {band}").format(band=band),
-                t("模型數", "models"),
-            )
-        ]
-        if found.over_time
-        else [],
+            plots.shares(
+                [(_BELOW, total.below, total.n), (_WITHIN, total.within, total.n), (_ABOVE, total.above, total.n)],
+                t("全部模型中的比例", "Share of all models"),
+                t("比例", "share"),
+            ),
+            *_over_time(found, band),
+        ],
         data={
             "bench": bench,
             "source": source,
@@ -171,6 +167,12 @@ def report(found: HalfLife, bench: str, source: str, *, reader: str, commands: S
             "undated": found.undated,
         },
     )
+
+
+def _over_time(found: HalfLife, band: Text) -> list[Plot]:
+    days = [(one.day.isoformat(), (one.below, one.within, one.above)) for one in found.over_time if one.day is not None]
+    caption = t("相對於難度區間 {band} 的模型數", "Models against the band of {band}").format(band=band)
+    return [plots.over_time(days, [_BELOW, _WITHIN, _ABOVE], caption, t("模型數", "models"))] if days else []
 
 
 def _few(counts: Sequence[Count]) -> Sequence[Count]:

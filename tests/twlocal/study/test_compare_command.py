@@ -100,3 +100,21 @@ def test_an_imported_hash_only_bundle_can_be_compared(call: Any, ask: Any, write
     assert there["lenient"] == here["lenient"]
     assert there["other_letter"] is None
     assert call("compare", weak, strong, "--db", "other.db", "--reader", "lenient").code == 2
+
+
+def test_the_known_noise_of_the_exam_is_taken_for_imported_results_too(
+    call: Any, ask: Any, write_bench: Any, tmp_path: Path
+) -> None:
+    import sqlite3
+
+    bench = write_bench()
+    names = [ask(bench, "box", model=model, skill=skill) for model, skill in (("weak", 0.4), ("strong", 0.8))]
+    for name in names:
+        assert call("bundle", name, "--private", "--output", tmp_path / f"{name}.zip").code == 0
+        assert call("import", tmp_path / f"{name}.zip", "--db", "other.db").code == 0
+    assert call("compare", *names, "--db", "other.db", "--json").json["key_noise"] is None
+    with sqlite3.connect(tmp_path / "other.db") as db:
+        db.execute("UPDATE imported_results SET bench='exam'")
+    db.close()
+    found = call("compare", *names, "--db", "other.db", "--json").json["key_noise"]
+    assert (found["conflicts"], found["groups"]) == (27, 31_312)

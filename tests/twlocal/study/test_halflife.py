@@ -62,3 +62,17 @@ def test_without_days_and_wrong_calls(call: Any, tmp_path: Path) -> None:
     assert "not 'later'" in call("study", "halflife", "board.csv", "--since", "later").error
     done = call("study", "halflife", "board.csv", "--reader", "lenient")
     assert (done.code, "formosa_lenient" in done.error) == (2, True)
+
+
+def test_a_field_that_was_really_asked(call: Any, ask: Any, write_bench: Any) -> None:
+    """Models of known skill on one day: counted in, above and below from the database, imported or not."""
+    bench = write_bench()
+    for at, skill in enumerate((0.1, 0.5, 0.55, 0.95, 1.0)):
+        ask(bench, "box", model=f"m{at}", skill=skill)
+    runs = call("runs", "--json").json
+    today = runs[0]["created_at"][:10]
+    words = ("study", "halflife", "--bench", runs[0]["bench"], "--band", "35-75", "--since", today, "--json")
+    found = call(*words).json
+    assert [found["total"][name] for name in ("n", "within", "above", "below")] == [5, 2, 2, 1]
+    assert found["cleared"] == found["minority"] == today
+    assert found["median_left"] is None

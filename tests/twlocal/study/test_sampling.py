@@ -94,3 +94,16 @@ def test_a_table_of_subjects(call: Any, tmp_path: Path) -> None:
     done = call("study", "sample", "--table", "bad.csv")
     assert (done.code, "bad.csv, row 1" in done.error) == (2, True)
     assert call("study", "sample").code == 2
+
+
+def test_a_model_that_is_weak_in_the_small_subjects_loses_by_the_sample(call: Any, ask: Any, write_bench: Any) -> None:
+    """Section 6.1's effect: equal weights move the score towards the subjects in which the model is weak."""
+    bench = write_bench(sizes={"醫學": 300, "法律實務": 40, "法律總論": 40})
+    weak = call("study", "sample", ask(bench, "box", skill=0.9, weak="法律"), "--k", "40", "--json").json
+    even = call("study", "sample", ask(bench, "box", skill=0.9), "--k", "40", "--json").json
+    assert weak["shift"] < -0.1 < -0.03 < even["shift"] < 0.03
+    # Composition explains all of it: chance alone reaches neither the whole's score, nor further than it should.
+    assert weak["errors"]["population"][1] < 0
+    low, high = weak["errors"]["restored"]
+    assert low < 0 < high
+    assert abs(weak["measured"]["accuracy"] - weak["composition_weighted"]) < 0.1

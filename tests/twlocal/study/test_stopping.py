@@ -72,3 +72,23 @@ def test_an_engine_that_cannot_stop_there_says_so(call: Any, write_bench: Any, t
     (tmp_path / "m.gguf").write_bytes(b"GGUF m")
     done = call("run", tmp_path / "m.gguf", "--bench", write_bench(), "--backend", "scripted", "--stop-at-box")
     assert done.code == 2 and "stop_at_box" in done.error
+
+
+def test_a_model_that_goes_on_after_its_box_and_revises_some(call: Any, ask: Any, write_bench: Any) -> None:
+    """Every answer would end at its box; what was revised in another thought, and only that, reads otherwise."""
+    from twlocal_scripted_effects import Effects
+
+    from twlocal.backend import Decoding
+
+    bench = write_bench()
+    name = ask(bench, "goes_on", skill=0.7, share=0.2)
+    model = Effects(Decoding(), {"answers": str(bench)})
+    questions = list(model.key)
+    revised = [one for one in questions if model.chance(one, "revises") < 0.2]
+    known = [one for one in revised if model.chance(one, "skill") < 0.7]
+    (run,) = call("study", "stop-at-box", name, "--json").json["runs"]
+    assert run["would_stop"] == len(questions) and 10 < len(revised) < 40
+    strict = run["readers"]["box"]
+    # A known answer was revised into a wrong one, so it becomes right; a wrong one was revised into the right one.
+    assert strict == {"changed": len(revised), "become_right": len(known), "become_wrong": len(revised) - len(known)}
+    assert run["tokens_saved_estimate"] > 0.5 * run["tokens"]
