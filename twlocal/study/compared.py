@@ -95,14 +95,14 @@ def _sizes(found: Comparison) -> Text:
 def _apparatus(apart: Sequence[Apart]) -> list[Words | Table]:
     if not apart:
         same = "The apparatus of the two runs is the same as far as it is recorded."
-        return [t("就紀錄所及，兩次測驗的測量方式相同。", same)]
+        return [t("就紀錄所及，兩次測驗的測量條件相同。", same)]
     value = apparatus_words.value
     rows = [
         [apparatus_words.part(one.part), apparatus_words.name(one.name), value(one.first), value(one.second)]
         for one in apart
     ]
     header: list[Words] = [t("部分", "part"), t("項目", "what"), _FIRST, _SECOND]
-    return [Table(t("測量方式的不同：", "What differs in the apparatus:"), header, rows, "llll")]
+    return [Table(t("測量條件的不同：", "What differs in the apparatus:"), header, rows, "llll")]
 
 
 def _scores(found: Comparison) -> list[Words | Table]:
@@ -215,7 +215,7 @@ def _warnings(found: Comparison, parts: Sequence[str], floor: Floor | None) -> l
     if len(causes) > 1:
         told.append(
             t(
-                "測量方式不只一處不同（{causes}），所以差距不能歸因於其中任何一處。",
+                "測量條件不只一處不同（{causes}），所以差距不能歸因於其中任何一處。",
                 "more than one part of the apparatus differs ({causes}), so the difference cannot be put down to any "
                 "one of them.",
             ).format(causes=apparatus_words.parts(sorted(causes)))

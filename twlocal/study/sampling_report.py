@@ -111,7 +111,7 @@ def report(
     ]
     return Report(
         study="sample",
-        title=t(f"分科抽樣怎麼影響 {source} 的分數", f"What a stratified sample does to the score of {source}"),
+        title=t(f"分層抽樣怎麼影響 {source} 的分數", f"What a stratified sample does to the score of {source}"),
         varied=t(
             "計分的題目：全部，或每科抽若干題",
             "which rows are scored: all of them, or a sample of some rows a subject",
