@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from twlocal.cli import main
 from twlocal.cli.examples import EXAMPLES, EXITS, VARIABLES
@@ -115,6 +116,31 @@ def test_what_the_extraction_finds(text: str, there: int, why: str | None) -> No
     assert len(found) == there
     faults = [fault for call in found if (fault := wrong(call))]
     assert not faults if why is None else why in faults[0]
+
+
+def shown(page: Path) -> Iterator[tuple[str, list[str]]]:
+    """What a page shows a call to print, where that depends on no machine: the call, and the lines below it."""
+    for block in _FENCE.finditer(page.read_text(encoding="utf-8")):
+        first, *lines = block[2].splitlines()
+        if re.match(r"\$ twlocal (?:route .*--machine|protocols$)", first):
+            yield first[2:], [line for line in lines if line.strip() != "…"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_what_the_documentation_shows_is_printed(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(ROOT)
+    for name in ("TWLOCAL_LANG", "TWLOCAL_MODELS", "HF_TOKEN", "LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HOME", "HF_HOME", "XDG_CONFIG_HOME"):  # nobody's token, nobody's own models
+        monkeypatch.setenv(name, str(tmp_path))
+    for call, lines in shown(page):
+        said = CliRunner().invoke(main, shlex.split(call)[1:], standalone_mode=False)
+        printed = said.output.splitlines()
+        assert not [line for line in lines if line not in printed], call
+
+
+def test_some_of_the_documentation_shows_what_is_printed() -> None:
+    assert sum(len(lines) for page in PAGES for _, lines in shown(page)) > 60
 
 
 @pytest.mark.parametrize("readme", READMES, ids=lambda path: path.name)

@@ -122,8 +122,13 @@ def test_search_works_from_disk(site: Path, visit: Any) -> None:
     assert any("分數怎麼看" in one for one in found), found
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_home_is_accessible_and_fits_a_phone(dark: bool, address: str, visit: Any, accessible: Any, fits: Any) -> None:
-    page = visit(f"{address}/index.html", width=360, height=780, dark=dark)
+@pytest.mark.parametrize(
+    ("name", "dark"),
+    [("index.html", False), ("index.html", True), ("scores.html", True), ("en/tutorials/cuda.html", False)],
+)
+def test_a_page_is_accessible_and_fits_a_phone(
+    name: str, dark: bool, address: str, visit: Any, accessible: Any, fits: Any
+) -> None:
+    page = visit(f"{address}/{name}", width=360, height=780, dark=dark)
     fits(page)
     accessible(page)
