@@ -69,9 +69,10 @@ def queue(file: Path, **options: Any) -> int:
     wanted = files.read(file, run_options(), wish_of_words, is_own_name)
     with ExitStack() as stack:
         database = options["database"]
-        if options["dry_run"] and not database.exists():
+        look_only = options["dry_run"] and database.exists()
+        if options["dry_run"] and not look_only:
             database = Path(stack.enter_context(TemporaryDirectory())) / "none.db"  # a plan makes no database
-        runs, queues = stack.enter_context(opened(database, warn=note))
+        runs, queues = stack.enter_context(opened(database, look=look_only, warn=note))
         ahead = forecast.forecast(wanted, runs, evaluate.Surroundings(), socket.gethostname())
         if options["as_json"]:
             page = json.dumps([planned_as_dict(one) for one in ahead], ensure_ascii=False, indent=1)

@@ -301,9 +301,10 @@ def test_watching_writes_nothing_and_says_what_is_too_old(twlocal: Call, folder:
     connection.execute("PRAGMA user_version=1")
     connection.close()
     old = (folder / "old.db").read_bytes()
-    done = twlocal("watch", "--db", "old.db")
-    assert done.returncode == 1 and "twlocal runs brings it up to date" in done.stderr
-    assert (folder / "old.db").read_bytes() == old
+    for words in (("watch",), ("queue", write(folder), "--dry-run")):
+        done = twlocal(*words, "--db", "old.db")
+        assert done.returncode == 1 and "twlocal runs brings it up to date" in done.stderr
+        assert (folder / "old.db").read_bytes() == old
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
