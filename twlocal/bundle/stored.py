@@ -74,9 +74,7 @@ class Result:
     def checksum(self) -> str:
         """sha256 (hex) over what was measured: equal for the same rows in another order or from another file."""
         # Not asdict(), which copies every value deeply: eight times the time, for rows that are flat.
-        rows = sorted(
-            json.dumps({name: getattr(row, name) for name in _ROW}, ensure_ascii=False) for row in self.rows
-        )
+        rows = sorted(json.dumps({name: getattr(row, name) for name in _ROW}, ensure_ascii=False) for row in self.rows)
         identity = json.dumps([self.kind, self.model, self.bench, self.protocol, self.part], ensure_ascii=False)
         return hashlib.sha256("\n".join([identity, *rows]).encode("utf-8")).hexdigest()
 
