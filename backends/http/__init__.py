@@ -27,7 +27,7 @@ from twlocal.backends.http.settings import NAMES
 ISOLATE = False
 EXTRA = ""
 SETTINGS = NAMES
-ANSWERING = frozenset({"extra_body", "json_schema", "seed"})
+ANSWERING = frozenset({"extra_body", "json_schema", "seed", "template_variables"})
 
 
 def open(model: str, decoding: Decoding, settings: Mapping[str, Any]) -> Backend:

@@ -66,7 +66,7 @@ def connect(
         found.engine,
         stream=chosen.stream,
         seed=chosen.seed,
-        extra=chosen.extra_body,
+        extra=chosen.extra,
         schema=chosen.json_schema,
     )
     return HttpBackend(plan, found, decoding, State(first, lowest=chosen.concurrency))
@@ -97,6 +97,7 @@ class HttpBackend:
             "retries": chosen.retries,
             "headers": sorted(chosen.headers),
             "extra_body": dict(chosen.extra_body),
+            "template_variables": dict(chosen.template_variables),
             "key": plan.key_source,
             "proxy": plan.proxy is not None,
             "adapted": list(state.body.adapted),

@@ -15,11 +15,12 @@ from twlocal.errors import UsageError
 NAMES = frozenset(
     (
         *("concurrency", "timeout", "connect_timeout", "retries", "api_key_env", "extra_body", "headers", "stream"),
-        *("seed", "json_schema"),
+        *("seed", "json_schema", "template_variables"),
     )
 )
 KEY_VARIABLES = ("TWLOCAL_API_KEY", "OPENAI_API_KEY")
 KEYRING_SERVICE = "twlocal"
+_KWARGS = "chat_template_kwargs"
 
 # Set by the protocol or by the run itself; changing them behind its back would make two runs look like one.
 _RESERVED = frozenset({"model", "messages", "n", "stream", "stream_options", "seed"}) | {
@@ -33,7 +34,8 @@ _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", re.ASCII)
 class Settings:
     """Times in seconds. `retries`: how often a failed request is asked again. `headers` name secrets as $VARIABLE.
 
-    `json_schema`: ask the server to hold every answer to it.
+    `json_schema`: ask the server to hold every answer to it. `template_variables`: names for the server's chat template
+    (enable_thinking, …), sent as chat_template_kwargs, which vLLM, SGLang and llama.cpp's server know.
     """
 
     concurrency: int = 16
@@ -46,6 +48,13 @@ class Settings:
     stream: bool = False
     seed: int | None = None
     json_schema: Mapping[str, Any] | None = None
+    template_variables: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """What the user adds to the body of every request."""
+        named = {_KWARGS: dict(self.template_variables)} if self.template_variables else {}
+        return {**self.extra_body, **named}
 
 
 def parse(given: Mapping[str, Any]) -> Settings:
@@ -65,12 +74,17 @@ def parse(given: Mapping[str, Any]) -> Settings:
         stream=_flag(values, "stream"),
         seed=_number(values, "seed", 0, int, -(2**63), 2**63 - 1) if "seed" in values else None,
         json_schema=_mapping(values, "json_schema") if "json_schema" in values else None,
+        template_variables=_mapping(values, "template_variables"),
     )
     clash = sorted(_RESERVED & set(settings.extra_body))
     if clash:
         raise UsageError(
             f"extra_body cannot set {clash[0]!r}: it belongs to the protocol or has a setting of its own",
             hint="use the run's own options for decoding, and the settings `stream` and `seed`",
+        )
+    if settings.template_variables and _KWARGS in settings.extra_body:
+        raise UsageError(
+            f"template_variables and extra_body both set {_KWARGS}", hint="give all of them as template_variables"
         )
     for name, value in settings.headers.items():
         _check_header(name, value)

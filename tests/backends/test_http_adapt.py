@@ -7,7 +7,7 @@ import pytest
 from twlocal.backend import Decoding, Message, Request
 from twlocal.backends.http.adapt import body
 from twlocal.backends.http.errors import Trouble
-from twlocal.errors import ConfigurationError
+from twlocal.errors import ConfigurationError, UsageError
 
 
 def refusing(bench, name, message, status=400, **error):
@@ -46,6 +46,22 @@ def test_what_is_sent_is_what_is_described(bench):
     sent = {name: value for name, value in bench.server.posts[0].body.items() if name not in ("model", "messages")}
     assert sent == dict(backend.describe().sent)
     assert sent["chat_template_kwargs"] == {"enable_thinking": False}
+
+
+def test_a_switch_for_thinking_goes_to_the_servers_template_and_into_the_record(bench):
+    backend = bench.connect(template_variables={"enable_thinking": False})
+    list(backend.generate(bench.requests()))
+    assert bench.server.posts[0].body["chat_template_kwargs"] == {"enable_thinking": False}
+    info = backend.describe()
+    assert info.settings["template_variables"] == info.sent["chat_template_kwargs"] == {"enable_thinking": False}
+    bench.ask(1)
+    assert "chat_template_kwargs" not in bench.server.posts[-1].body
+    refusing(bench, "chat_template_kwargs", "Unrecognized request argument supplied: chat_template_kwargs")
+    with pytest.raises(ConfigurationError, match="chat_template_kwargs"):
+        bench.ask(5, concurrency=1, template_variables={"enable_thinking": False})
+    both = {"template_variables": {"a": 1}, "extra_body": {"chat_template_kwargs": {"b": 2}}}
+    with pytest.raises(UsageError, match="both set"):
+        bench.connect(**both)
 
 
 @pytest.mark.parametrize(

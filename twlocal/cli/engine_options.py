@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -47,6 +47,13 @@ _OPTIONS = (
         help="llama_cpp, mlx, vllm: a Jinja file, for a model that brings no chat template.",
     ),
     click.option(
+        "--template-variable",
+        "variables",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="What the chat template reads, such as enable_thinking=false or reasoning_effort=low; recorded.",
+    ),
+    click.option(
         "--stop-at-box",
         is_flag=True,
         help="llama_cpp, mlx, vllm: end an answer once its final box is closed; marks the run, and saves time.",
@@ -71,8 +78,6 @@ def engine_options(command: F) -> F:
 
 def engine_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     """The backend settings that the options stand for. Raises UsageError."""
-    from twlocal.store import is_storable
-
     names = ("concurrency", "timeout", "api_key_env", "slots", "threads", "context", "gpu_layers")
     settings = {name: options[name] for name in names if options[name] is not None}
     if options["stop_at_box"]:
@@ -81,17 +86,29 @@ def engine_settings(options: Mapping[str, Any]) -> dict[str, Any]:
         settings["chat_template"] = _text(options["chat_template"])
     if options["trust_remote_code"]:
         settings["trust_remote_code"] = True
-    for pair in options["more"]:
+    settings |= _pairs("--set", options["more"])
+    if variables := _pairs("--template-variable", options["variables"]):
+        before = settings.get("template_variables", {})
+        settings["template_variables"] = {**(before if isinstance(before, Mapping) else {}), **variables}
+    return settings
+
+
+def _pairs(option: str, given: Iterable[str]) -> dict[str, Any]:
+    """NAME=VALUE as often as it was given, each value JSON where it is JSON, else text."""
+    from twlocal.store import is_storable
+
+    found: dict[str, Any] = {}
+    for pair in given:
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise UsageError(f"--set takes NAME=VALUE, not {pair!r}")
+            raise UsageError(f"{option} takes NAME=VALUE, not {pair!r}")
         try:
-            settings[name] = json.loads(value)
+            found[name] = json.loads(value)
         except (ValueError, RecursionError):
-            settings[name] = value
-        if not is_storable(json.dumps(settings[name], ensure_ascii=False)):
-            raise UsageError(f"--set {name}: half a character (a lone surrogate) is no text")
-    return settings
+            found[name] = value
+        if not is_storable(json.dumps(found[name], ensure_ascii=False)):
+            raise UsageError(f"{option} {name}: half a character (a lone surrogate) is no text")
+    return found
 
 
 def _text(path: Path) -> str:

@@ -36,7 +36,7 @@ from twlocal.plan import Wish
 # What names a file may stand relative to the queue's own folder.
 _PLACES = ("model", "bench", "ids", "protocol", "chat_template")
 # Of `twlocal run`, but not of an item: the queue decides these, or gives them otherwise.
-_NOT_HERE = frozenset({"model", "bench", "database", "as_json", "lang", "quiet", "verbose", "more"})
+_NOT_HERE = frozenset({"model", "bench", "database", "as_json", "lang", "quiet", "verbose", "more", "variables"})
 
 
 @dataclass(frozen=True)
