@@ -144,7 +144,7 @@ def _score(tally: Tally | None, said: Mapping[str, str]) -> list[str]:
     if tally is None or not tally.n:
         return [said["nothing"], said["nothing"]]
     low, high = 100 * tally.interval.low, 100 * tally.interval.high
-    return [f"{tally.accuracy:.1%} ({low:.1f}-{high:.1f})", f"{tally.box_rate:.1%}"]
+    return [f"{tally.accuracy:.1%} ({low:.1f}–{high:.1f})", f"{tally.box_rate:.1%}"]
 
 
 def live_queue(

@@ -181,7 +181,7 @@ def _facts(view: RunView, engine: Mapping[str, Any]) -> list[tuple[Text, Text]]:
     context = settings.get("context") or settings.get("max_model_len") or settings.get("n_ctx")
     if context:
         more.append((t("上下文", "context"), t(f"{context:,} token", f"{context:,} tokens")))
-    more.append((t("提示雜湊值", "prompt hash"), t(view.protocol_sha256, view.protocol_sha256)))
+    more.append((t("協定雜湊值", "protocol hash"), t(view.protocol_sha256, view.protocol_sha256)))
     return facts + more
 
 
