@@ -58,6 +58,15 @@ def test_prompt_and_what_reads_stored_runs(twlocal: Callable[..., Any], study: C
     assert floor["share"] == pytest.approx(27 / 31312)
 
 
+def test_the_probe_set(twlocal: Callable[..., Any], study: Callable[..., Any]) -> None:
+    assert twlocal("study", "failures", "--write-probe", "probe.csv").returncode == 0
+    asked = twlocal("run", "smollm2-135m", "--bench", "probe.csv", *SMALL, "--max-tokens", "24", "--json", timeout=300)
+    assert asked.returncode == 0, asked.stderr
+    (run,) = study("failures", json.loads(asked.stdout)["run"])["runs"]
+    assert (run["n"], run["probe"]["n"]) == (3, 3)
+    assert run["probe"]["silent"] + run["probe"]["loud"] <= 3
+
+
 def test_a_smaller_budget_is_read_from_the_first_tokens(study: Callable[..., Any], tmp_path: Path) -> None:
     """What the study reads of 9 and 20 tokens from answers of 40 is what runs with those budgets give, to the byte."""
     words = ("budget", "smollm2-135m", *LIMIT, "--protocol", "box-2shot", "--caps", "9,20,40")
