@@ -104,6 +104,7 @@ def _queue_page(
     from twlocal.lock import busy
     from twlocal.queues import pages
     from twlocal.queues.live import LiveQueue
+    from twlocal.report.table import safe, visible
 
     live = LiveQueue(runs, queues, queues.get(name), lambda key: busy(database, key))
 
@@ -117,7 +118,7 @@ def _queue_page(
         running = [
             pages.line(live.seen[one.no], look) for one in live.items if one.state == "running" and one.no in live.seen
         ]
-        return [look.said["comma"].join([head, *running])], False
+        return [look.said["comma"].join([safe(visible(head), look.encoding), *running])], False
 
     return page
 

@@ -268,6 +268,26 @@ def test_watching_a_queue_from_another_process(twlocal: Call, start: Start, fold
     assert "\x1b" not in followed.stdout
 
 
+def test_a_queues_name_gives_a_terminal_no_orders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from twlocal import lock
+    from twlocal.cli.queue import is_own_name, run_options, wish_of_words
+    from twlocal.cli.watch import _queue_page
+    from twlocal.queues.file import read
+    from twlocal.queues.pages import Look
+    from twlocal.queues.state import opened
+
+    path = write(folder).rename(folder / "夜\x1b[31m間\u202e.toml")
+    file = read(path, run_options(), wish_of_words, is_own_name)
+    monkeypatch.setattr(lock, "busy", lambda database, key: True)
+    with opened(folder / "t.db") as (runs, queues):
+        at = "2026-01-01T00:00:00.000000Z"
+        row = queues.begin(file, [one.wish for one in file.entries], pid=1, host="here", at=at)
+        page = _queue_page(row.name, runs, queues, folder / "t.db")
+        for short in (True, False):
+            told = "\n".join(page(Look(80, "en", "utf-8"), short)[0])
+            assert "\x1b" not in told and "\u202e" not in told and "夜\\x1b[31m間" in told
+
+
 def test_watching_a_run(twlocal: Call, start: Start, folder: Path) -> None:
     db = folder / "t.db"
     words = ["run", folder / "甲.gguf", "--bench", folder / "questions-12.jsonl", "--backend", "scripted", "--db", db]
