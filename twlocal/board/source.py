@@ -38,7 +38,7 @@ def pretty(value: Any) -> str:
 def _lines(value: Any) -> str:
     if isinstance(value, Mapping) and value:
         return "{\n" + ",\n".join(f" {_plain(name)}: {_plain(value[name])}" for name in sorted(value)) + "\n}"
-    if isinstance(value, list) and value and isinstance(value[0], list | dict):
+    if isinstance(value, list | tuple) and value and isinstance(value[0], list | tuple | dict):
         return "[\n" + ",\n".join(f" {_plain(one)}" for one in value) + "\n]"
     return _plain(value)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from twlocal.board.check import check
+from twlocal.board.source import pretty
 
 SLUG = "google_gemma-3-27b-it"
 
@@ -31,6 +32,12 @@ def sign(site: Path) -> None:
 
 def test_a_built_site_holds(box_site, exchange_site):
     assert check(box_site) == [] and check(exchange_site) == []
+
+
+def test_what_comes_back_from_a_file_is_written_as_it_was():
+    # The worked examples of a protocol are a tuple when a site is built, and a list when it is checked.
+    protocol = {"examples": ({"question": "問", "reply": "答"}, {"question": "問", "reply": "答"}), "name": "box-2shot"}
+    assert pretty(json.loads(pretty(protocol))) == pretty(protocol)
 
 
 # A place in each kind of file: the group is a number, whose first digit is changed.
