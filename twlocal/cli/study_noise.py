@@ -88,6 +88,11 @@ def _of_runs(names: tuple[str, ...], key_noise: str | None, database: Path) -> R
     from twlocal.study import noise_report
     from twlocal.study.load import Source, run_command, same_questions, study_command
 
+    if not database.exists():
+        raise UsageError(
+            f"{names[0]} is no dataset here, and there is no database at {database} with a run of that name",
+            hint="a file, a folder, hf://owner/name, demo, exam, formosa; or --db",
+        )
     with opened(database, create=False, warn=note) as (runs, stored):
         source = Source(runs, stored)
         chosen = [source.run(name) for name in names]

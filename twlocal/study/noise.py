@@ -50,9 +50,10 @@ class Floor:
     def smallest_difference(self, n: int) -> float:
         """The smallest difference of accuracies over n items that disputed keys do not explain (with 95% certainty).
 
-        All disputed keys may favour the same model, so it is the share of one item more than can be disputed.
+        All disputed keys may favour the same model, so it is the share of one item more than can be disputed; at the
+        most 1, where they explain every difference.
         """
-        return max(self.share, (self.disputed(n) + 1) / n) if n else 1.0
+        return min(max(self.share, (self.disputed(n) + 1) / n), 1.0) if n else 1.0
 
     def any_disputed(self, n: int) -> float:
         """The chance that at least one of n items has a disputed key."""

@@ -22,6 +22,10 @@ def test_what_a_floor_means_for_n_items() -> None:
     assert [one.subject for one in by_subject(floor, {"b": 500, "a": 20})] == ["a", "b"]
 
 
+def test_no_difference_is_larger_than_all_of_it() -> None:
+    assert Floor(1, 1).smallest_difference(2) == 1 and Floor(1, 2).smallest_difference(1) == 1
+
+
 def test_below() -> None:
     floor = Floor(1, 10)
     assert floor.below(0.1)
@@ -50,6 +54,11 @@ def test_the_study_names_neighbours_that_are_too_close(call: Any, ask: Any, writ
     unknown = call("study", "noise", *names)
     assert unknown.code == 2
     assert "--key-noise" in unknown.error
+
+
+def test_a_name_that_is_nothing_here(call: Any, tmp_path: Any) -> None:
+    done = call("study", "noise", "qestions.csv", "--db", tmp_path / "none.db")
+    assert done.code == 2 and "qestions.csv is no dataset here" in done.error
 
 
 def test_a_datasets_own_reprintings_give_the_noise(call: Any, write_bench: Any, tmp_path: Any) -> None:
