@@ -127,7 +127,7 @@ def _page(found: Examination, lang: str) -> str:
     if rows:
         page += ["", safe(said["models"], encoding), "", *table(rows, header, width=room)]
     if others := _refused(found, lang):
-        page += ["", safe(said["models_not"], encoding), ""]
+        page += ["", *wrap(safe(said["models_not"], encoding), room, ""), ""]
         for line in others:
             page += wrap(safe(one_line(f"  {line}"), encoding), room, "    ")
     return "\n".join(line.rstrip() for line in page)

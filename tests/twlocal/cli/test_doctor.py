@@ -21,6 +21,7 @@ def test_the_page(twlocal: Call) -> None:
     for label in ("Python", "machine", "graphics", "engines", "disk for models", "database folder", "Hub token"):
         assert label in done.stdout
     assert "set HF_TOKEN" in done.stdout
+    assert "http(s)://host/v1#name" in done.stdout, "a way out for every model that does not run here"
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert done.stderr == ""
 

@@ -29,6 +29,7 @@ def test_gated_without_token_ends_with_one(twlocal: Call) -> None:
     assert done.returncode == 1
     assert "https://huggingface.co/meta-llama/Llama-3.3-70B-Instruct" in done.stdout
     assert "cannot run here" in done.stdout
+    assert "http(s)://host/v1#name" in done.stdout, "and the way out"
 
 
 def test_json(twlocal: Call) -> None:
