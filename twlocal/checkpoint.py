@@ -25,6 +25,7 @@ _HEADS = {
     "mamba": ("mamba_num_heads", "mamba_n_heads", "linear_num_value_heads"),
     "mamba_groups": ("linear_num_key_heads",),
 }
+_MOST = 1 << 40  # no count of a model is larger
 _TEXT = ("text_config", "llm_config", "language_config")
 
 
@@ -42,7 +43,7 @@ def _folder(path: Path, registry: Registry) -> KnownModel:
         config = json.loads((path / "config.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ModelError(f"{path} holds no config.json", hint="name a .gguf file, or a checkpoint's folder") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path / 'config.json'} cannot be read: {error}") from error
     if not isinstance(config, dict):
         raise ModelError(f"{path / 'config.json'} is not a model's configuration")
@@ -58,7 +59,8 @@ def _folder(path: Path, registry: Registry) -> KnownModel:
 
 def from_config(name: str, config: Mapping[str, Any], weight_bytes: int | None, registry: Registry) -> KnownModel:
     """A model's facts from its config.json. Pure; what the configuration does not say stays unknown."""
-    classes = tuple(str(one) for one in config.get("architectures") or ())
+    named = config.get("architectures")
+    classes = tuple(one for one in named if isinstance(one, str)) if isinstance(named, list) else ()
     text: Mapping[str, Any] = next((config[key] for key in _TEXT if isinstance(config.get(key), Mapping)), config)
     like = next((model for model in registry.models.values() if set(model.classes) & set(classes)), None)
     layers = _number(text, "num_hidden_layers", "n_layer")
@@ -108,7 +110,7 @@ def head_counts(config: Mapping[str, Any]) -> dict[str, int]:
 def _number(values: Mapping[str, Any], *keys: str) -> int | None:
     for key in keys:
         value = values.get(key)
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MOST:
             return value
     return None
 

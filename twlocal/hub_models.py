@@ -404,13 +404,13 @@ def _whole(repository: Repository, found: Mapping[str, Path]) -> bool:
     index = found.get("model.safetensors.index.json")
     if index is None:
         return bool(repository.weights)
-    parts = (_json(index) or {}).get("weight_map", {})
-    return bool(parts) and all(part in found for part in parts.values())
+    parts = (_json(index) or {}).get("weight_map")
+    return isinstance(parts, dict) and bool(parts) and all(str(part) in found for part in parts.values())
 
 
 def _json(path: Path) -> dict[str, Any] | None:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

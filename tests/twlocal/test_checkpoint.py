@@ -146,13 +146,23 @@ def test_foreign_code_is_named(known: registry.Registry) -> None:
     assert checkpoint.from_config("m", config, 1, known).remote_code == "configuration_x.py, modeling_x.py"
 
 
+@pytest.mark.parametrize("junk", [5, "x", None, [5, None], {"a": 1}, True, -3, 10**400, 1e308])
+def test_a_configuration_of_junk_leaves_facts_unknown(junk: Any, tmp_path: Path, known: registry.Registry) -> None:
+    config = dict.fromkeys([*LLAMA, "auto_map", "quantization_config", "text_config", "layer_types"], junk)
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    model = checkpoint.read(tmp_path, known)
+    here = Hardware(system="Linux", memory=8 * GIB)
+    decide(model, here, engines.planned(here), Wishes())
+    assert model.layers in (None, 5) and all(isinstance(one, str) for one in model.classes)
+
+
 def test_weights_that_can_run_code_are_refused(tmp_path: Path, known: registry.Registry) -> None:
     with pytest.raises(ModelError) as caught:
         checkpoint.read(folder(tmp_path / "m", LLAMA, pytorch__model_bin=4), known)
     assert ".bin" in str(caught.value) and "safetensors" in caught.value.hint
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "3"])
+@pytest.mark.parametrize("text", ["{", "[]", "3", "[" * 100_000])
 def test_a_broken_configuration_is_told(tmp_path: Path, text: str, known: registry.Registry) -> None:
     (tmp_path / "config.json").write_text(text, encoding="utf-8")
     with pytest.raises(ModelError, match=r"config\.json"):
