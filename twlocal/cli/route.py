@@ -98,6 +98,8 @@ def as_dict(decided: Route, machine: Hardware, *, assumed: bool, if_installed: s
 
     return {
         "model": decided.model.id,
+        "thinking": decided.model.thinking or None,
+        "thinking_variable": decided.model.thinking_variable or None,
         "machine": machine.name or None,
         "hardware": describe(machine),
         "notes": list(machine.notes),
@@ -142,6 +144,8 @@ def page(decided: Route, machine: Hardware, lang: str, *, assumed: bool, if_inst
 
     page = lines(said["title"].format(model=decided.model.id, machine=named), "")
     page += lines("  " + describe(machine), "  ")
+    if variable := decided.model.thinking_variable:
+        page += lines("  " + said["thinks"].format(variable=variable), "  ")
     for note in machine.notes:
         page += lines("  " + said[f"note_{note}"], "  ")
     if assumed:

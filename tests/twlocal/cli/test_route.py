@@ -32,6 +32,16 @@ def test_gated_without_token_ends_with_one(twlocal: Call) -> None:
     assert "http(s)://host/v1#name" in done.stdout, "and the way out"
 
 
+@pytest.mark.parametrize(("model", "switch"), [("Qwen3-8B", "enable_thinking"), ("gpt-oss-20b", "reasoning_effort")])
+def test_a_model_that_thinks_names_its_switch(twlocal: Call, model: str, switch: str) -> None:
+    words = ("route", model, "--machine", MACHINES / "h100.toml")
+    assert f"--template-variable {switch}=VALUE" in " ".join(twlocal(*words).stdout.split())
+    told = json.loads(twlocal(*words, "--json").stdout)
+    assert told["thinking"] and told["thinking_variable"] == switch
+    plain = json.loads(twlocal("route", "T1", "--machine", MACHINES / "h100.toml", "--json").stdout)
+    assert plain["thinking"] is plain["thinking_variable"] is None
+
+
 def test_json(twlocal: Call) -> None:
     done = twlocal(
         "route", "Qwen2.5-7B", "--machine", MACHINES / "rtx3090-cuda125.toml", "--max-tokens", "2048",
