@@ -82,6 +82,8 @@ def _page_of(
         if queue is not None:
             return _queue_page(queue.name, runs, queues, database)
         working = [row for row in runs.unfinished() if busy(database, row.key)]
+        if every and not runs.all():  # it was ended while it fetched its first weights
+            return _queue_page(every[0].name, runs, queues, database)
         return _run_page(working[0] if working else runs.get(), runs, database)
     named = [one for one in every if one.name == name]
     if named:

@@ -271,7 +271,7 @@ def test_watching_a_queue_from_another_process(twlocal: Call, start: Start, fold
 def test_a_queues_name_gives_a_terminal_no_orders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from twlocal import lock
     from twlocal.cli.queue import is_own_name, run_options, wish_of_words
-    from twlocal.cli.watch import _queue_page
+    from twlocal.cli.watch import _page_of, _queue_page
     from twlocal.queues.file import read
     from twlocal.queues.pages import Look
     from twlocal.queues.state import opened
@@ -286,6 +286,9 @@ def test_a_queues_name_gives_a_terminal_no_orders(folder: Path, monkeypatch: pyt
         for short in (True, False):
             told = "\n".join(page(Look(80, "en", "utf-8"), short)[0])
             assert "\x1b" not in told and "\u202e" not in told and "夜\\x1b[31m間" in told
+        monkeypatch.undo()
+        page = _page_of(None, runs, queues, folder / "t.db")
+        assert "not being worked on" in page(Look(80, "en", "utf-8"), False)[0][0], "there is no run of it yet"
 
 
 def test_watching_a_run(twlocal: Call, start: Start, folder: Path) -> None:
