@@ -130,6 +130,10 @@ class Ledger:
         found = self.query("SELECT url, sha256 FROM exam_downloads WHERE state='done'")
         return {url: digest for url, digest in found}  # noqa: C416 - dict() takes no tuples of any length
 
+    def failed_downloads(self) -> frozenset[str]:
+        """The names of the files that could not be fetched."""
+        return frozenset(path for (path,) in self.query("SELECT path FROM exam_downloads WHERE state='failed'"))
+
     def store_download(
         self, url: str, path: str, state: str, reason: str, attempts: int, sha256: str, size: int
     ) -> None:

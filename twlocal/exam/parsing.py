@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,8 +63,9 @@ def parse(
 
     `questions` and `keys` read one file each in a process of its own; they must be importable. `run` does that.
     """
+    failed = ledger.failed_downloads()
     for done, part in _chunks(listed, _CHUNK):
-        ledger.register([(paper, [look(document) for document in paper.documents]) for paper in part])
+        ledger.register([(paper, [look(document, failed) for document in paper.documents]) for paper in part])
         watch(Step("files", done, len(listed)))
     parser = version.parser()
     _read(ledger, "Q", questions, "questions", parser, jobs, limits, watch, run)
@@ -75,14 +76,18 @@ def parse(
         watch(Step("papers", done, len(left)))
 
 
-def look(document: Document) -> Found:
-    """A document on the disk: its hash, or `missing_file` or `checksum` when it is not there or not what was listed."""
+def look(document: Document, failed: Collection[str] = ()) -> Found:
+    """A document on the disk: its hash, or `missing_file` or `checksum` when it is not there or not what was listed.
+
+    `failed` are names of files that `exam fetch` could not get: one that is not there is then a `download_failed`.
+    """
     try:
         with document.path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             size = file.tell()
     except OSError:
-        return Found(document.kind, document.path, reason="missing_file")
+        reason = "download_failed" if document.path.name in failed else "missing_file"
+        return Found(document.kind, document.path, reason=reason)
     if document.sha256 is not None and document.sha256 != digest:
         return Found(document.kind, document.path, reason="checksum")
     return Found(document.kind, document.path.absolute(), digest, size)

@@ -205,6 +205,17 @@ def test_the_command_against_a_server(twlocal, server, tmp_path):
     assert len(server["asked"]) == before + 1, "only what failed is asked for again"
 
 
+def test_a_paper_that_could_not_be_fetched_is_rejected_as_that(twlocal, server, tmp_path):
+    page = server["url"] + "wFrmExamQandASearch.aspx?y=2011"
+    env = {"NO_PROXY": "127.0.0.1"}
+    twlocal("exam", "fetch", page, "-o", "papers", "--interval", "0", "--db", "exam.db", env=env)
+    twlocal("exam", "parse", "papers", "--jobs", "1", "--db", "exam.db")
+    with Ledger.opened(tmp_path / "exam.db", create=False) as ledger:
+        reasons = {row.name: row.reasons[0].reason for row in ledger.papers()}
+    assert reasons["100030_103_0101"] == "download_failed"
+    assert list(reasons.values()).count("download_failed") == 1
+
+
 def test_a_page_that_lists_nothing(twlocal, server, tmp_path):
     (tmp_path / "page.html").write_text("<html></html>", encoding="utf-8")
     done = twlocal("exam", "fetch", "page.html", "-o", "papers")
