@@ -462,7 +462,8 @@ def test_a_switch_for_thinking_is_in_the_prompt_and_in_the_record(make):
 
 
 def test_the_begin_token_stands_once(make):
-    for template in (TEMPLATE, TEMPLATE.removeprefix("<s>")):
+    """P9-2: a template that writes the begin token, one that does not, and one that writes it twice."""
+    for template in (TEMPLATE, TEMPLATE.removeprefix("<s>"), "<s>" + TEMPLATE):
         backend, api = make(chat_template=template)
         list(backend.generate([ask("k", "q")]))
         assert api.sequences[0][0] == BOS
