@@ -224,8 +224,8 @@ class Runs:
         failures = [row for row in batch if row.completion.error_kind]
         with translated(self._path), self._db.atomic():
             self._db.conn.executemany(INSERT_RESPONSE, (response_row(run_id, sitting_id, row) for row in answers))
-            sizes = filter(None, (sizes_row(run_id, row) for row in answers))
-            self._db.conn.executemany(INSERT_SIZES, sizes)
+            if sizes := [told for row in answers if (told := sizes_row(run_id, row)) is not None]:
+                self._db.conn.executemany(INSERT_SIZES, sizes)
             self._db.conn.executemany(INSERT_FAILURE, (failure_row(run_id, sitting_id, row) for row in failures))
             self._db.conn.execute("UPDATE sittings SET last_seen_at=? WHERE id=?", [batch[-1].at, sitting_id])
 
