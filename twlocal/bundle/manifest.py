@@ -31,7 +31,13 @@ MARKS: Mapping[str, str] = {
     "deviations": "the engine did not decode as the protocol asks",
     "private_text": "it holds responses to questions that are not public",
 }
-_NEUTRAL = {"repeat_penalty": 1, "repetition_penalty": 1, "presence_penalty": 0, "frequency_penalty": 0, "stop_at_box": False}
+_NEUTRAL = {
+    "repeat_penalty": 1,
+    "repetition_penalty": 1,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+    "stop_at_box": False,
+}
 
 
 @dataclass(frozen=True)

@@ -86,10 +86,13 @@ def final_text(text: str, reasoning: str = "", finish: str = "stop") -> Final:
 def opened_thought(prompt: str) -> str:
     """The tag of a thought that a rendered prompt opens and leaves to the model, as `<think>`; "" for none."""
     *_, last = [None, *_TAG.finditer(prompt[-_TAIL:])]
-    if last is None or prompt[-_TAIL:][last.end() :].strip():
+    if last is None or _closes(last) or prompt[-_TAIL:][last.end() :].strip():
         return ""
-    closes = last["slash"] or last["square"] or last["kimi"] or last["closed"] or (last["cohere"] or "").upper() == "END"
-    return "" if closes else last[0]
+    return last[0]
+
+
+def _closes(tag: re.Match[str]) -> bool:
+    return any(tag[mark] for mark in ("slash", "square", "kimi", "closed")) or (tag["cohere"] or "").upper() == "END"
 
 
 def _split(text: str, flags: tuple[str, ...]) -> Final:
@@ -107,7 +110,7 @@ def _split(text: str, flags: tuple[str, ...]) -> Final:
     reopened = None
     if text.find("<", start, end) >= 0 or text.find("[", start, end) >= 0 or text.find("◁", start, end) >= 0:
         for tag in _TAG.finditer(text, start, end):
-            if tag["slash"] or tag["square"] or tag["kimi"] or tag["closed"] or (tag["cohere"] or "").upper() == "END":
+            if _closes(tag):
                 thought_end, start, reopened = tag.start(), tag.end(), None
             elif reopened is None:
                 reopened = tag.start()
