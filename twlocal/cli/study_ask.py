@@ -160,7 +160,7 @@ def budget(model: str | None, **options: Any) -> None:
             base = replace(_wish(model, options), protocol=protocol_name(options["protocol"]))
             chosen, caps = _asked(source, base, options)
         else:
-            chosen, caps = _chosen(source, options, least=1 if options["cap"] else 2), options["cap"]
+            chosen, caps = _chosen(source, options, least=1 if options["cap"] else 2), sorted(set(options["cap"]))
         ordered = sorted(chosen, key=lambda run: int(run.manifest["decoding"]["max_tokens"]))
         found = [_budget(source, run) for run in ordered]
         warnings = _only_the_budget(source, chosen)

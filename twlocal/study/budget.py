@@ -30,7 +30,7 @@ from twlocal.study.compared import difference_json
 from twlocal.study.report import INTERVAL, Report, Table, Words, join, p_value, percent, points, span
 
 _BUDGET = t("上限", "budget")
-_COSTS = {"tokens": "token", "seconds of answers": "作答秒數", "seconds in all": "總秒數"}
+_COSTS = {"tokens": " token", "seconds of answers": "作答秒數", "seconds in all": "總秒數"}
 _AT_CAP = 0.99  # of the budget: engines count their last tokens differently
 
 

@@ -28,7 +28,7 @@ from twlocal.study.report import (
 
 _FIRST, _SECOND, _DIFFERENCE = t("第一個", "first"), t("第二個", "second"), t("差距", "difference")
 _STRICT, _LENIENT, _READER = t("嚴格", "strict"), t("寬鬆", "lenient"), t("讀法", "reader")
-_GAINED, _LOST = t("多對", "gained"), t("少對", "lost")
+_GAINED, _LOST = t("變對", "gained"), t("變錯", "lost")
 _VERDICTS = {
     "neither": "兩種讀法都分不出這兩次測驗的高下",
     "both": "兩種讀法都看得到差距，所以不只是格式",
@@ -157,8 +157,8 @@ def _changes(found: Comparison) -> list[Words | Table]:
 def _formats(found: Comparison) -> Text:
     form, churn = found.format, found.strict.churn
     return t(
-        f"多對的 {churn.gained:,} 題中，{form.gained_format:,} 題在寬鬆讀法下兩次都對（增加的是格式），"
-        f"{form.gained_known:,} 題在寬鬆讀法下也是多對；少對的 {churn.lost:,} 題中，分別是 {form.lost_format:,} 與 "
+        f"變對的 {churn.gained:,} 題中，{form.gained_format:,} 題在寬鬆讀法下兩次都對（增加的是格式），"
+        f"{form.gained_known:,} 題在寬鬆讀法下也是變對；變錯的 {churn.lost:,} 題中，分別是 {form.lost_format:,} 與 "
         f"{form.lost_known:,} 題。只有寬鬆讀法算對的，第一次有 {form.behind[0]:,} 題，第二次有 {form.behind[1]:,} 題。",
         f"Of the {churn.gained:,} gained, {form.gained_format:,} were right under the lenient reader in "
         f"both runs (a gain of format) and {form.gained_known:,} are gained under it too; of the "

@@ -238,7 +238,7 @@ def _move(was: str, now: str) -> Text:
 def _again(run: Extracted, other: Extracted, own: Difference) -> Text:
     return t(
         "照 pattern 策略的方式重新問過（{other}，不用系統提示），並用它的樣式來讀：答對 {second}，{run} 用 box 讀是 "
-        "{first}，相差 {points} 個百分點（95% 區間 {span}，p = {p}）；多對 {gained} 題，少對 {lost} 題，"
+        "{first}，相差 {points} 個百分點（95% 區間 {span}，p = {p}）；變對 {gained} 題，變錯 {lost} 題，"
         "{outside} 則讀到的字母不是選項。",
         "Asked again as the pattern strategy asks, without a system prompt ({other}), and read by its patterns: "
         "{second} right against {first} of {run} under box, {points} points (95% interval {span}, p = {p}); {gained} "

@@ -197,7 +197,7 @@ def _prefix(probed: Probed, seed: int) -> Words:
     found = difference([float(bare) for bare, _ in pairs], [float(prefixed) for _, prefixed in pairs], seed)
     return t(
         "{n} 個年份兩種寫法都問過，加上「民國」的差距：{points} 個百分點（95% 區間 {span}，p = {p}；"
-        "多對 {gained} 題，少對 {lost} 題）。",
+        "變對 {gained} 題，變錯 {lost} 題）。",
         "The prefix 民國 on {n} years asked both ways: {points} points (95% interval {span}, p = {p}; {gained} gained, "
         "{lost} lost).",
     ).format(

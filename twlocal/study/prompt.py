@@ -275,8 +275,8 @@ def _pair(one: Pair) -> list[Words | Table]:
         t("差距", "difference"),
         INTERVAL,
         "p",
-        t("多對", "gained"),
-        t("少對", "lost"),
+        t("變對", "gained"),
+        t("變錯", "lost"),
     ]
     if one.measured.direction and not one.predicted.direction:
         found_out = t(

@@ -12,6 +12,7 @@ import pytest
 from twlocal.formosa.calibrate import Thresholds, calibration
 from twlocal.formosa.plant import CLASSES, CLEAN, Case
 from twlocal.item import Item
+from twlocal.report.table import columns
 from twlocal.study import failures_report, judges
 from twlocal.study.failures import Detected, Failures, Probed
 from twlocal.study.page import page
@@ -127,6 +128,7 @@ def test_no_english_is_left(call: Any, stored: dict[str, str], tmp_path: Path) -
         assert done.code in (0, 1), (line, done.error)
         told = done.out.partition("重現的指令：")[0]
         assert not left(told, *own), (line, left(told, *own), told)
+        assert max(map(columns, told.splitlines())) <= 80, line
         assert not left(shown(file.read_text(encoding="utf-8")), *own), line
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -104,6 +105,35 @@ def test_the_command_asks_each_engine_and_compares(
     again = twlocal("parity", "--run", data["engines"][0]["run"], "--run", data["engines"][1]["run"])
     assert again.returncode == 1
     assert "Parity does not hold" in again.stdout and data["engines"][0]["run"] in again.stdout
+
+
+def test_a_killed_parity_leaves_no_engine_behind(
+    start: Callable[..., subprocess.Popen[str]], model_file: Path, questions: Path, tmp_path: Path
+) -> None:
+    db = tmp_path / "twlocal.db"
+    log = tmp_path / "log"
+    slow = f"delay=0.2:log={log}"
+    process = start(
+        "parity",
+        model_file,
+        "--backends",
+        f"scripted:{slow},scripted_isolated:{slow}",
+        "--bench",
+        questions,
+        "--db",
+        db,
+    )
+    end = time.monotonic() + 60
+    while not log.exists():
+        assert time.monotonic() < end, "nothing was asked"
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    asked = -1
+    while asked != (asked := log.read_text(encoding="utf-8").count("\n")):
+        assert time.monotonic() < end and asked < 40, "it goes on alone"
+        time.sleep(1)
+    assert asked < 40
 
 
 def test_two_engines_that_agree_hold(twlocal: Command, model_file: Path, questions: Path) -> None:
