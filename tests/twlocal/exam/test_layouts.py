@@ -113,6 +113,38 @@ def test_family_b_language_paper_with_a_cloze(sheet):
     assert items[2].options["D"] == "Rehabilitating", "the passage's lead is not a part of the option above it"
 
 
+def test_family_c_four_columns_of_options_and_compatibility_ideographs(sheet):
+    """A4, numbers from 42.7 on, stems at 62.4, options 1×4 and 2×2; 列 and 不 are U+F99C and U+F967."""
+    made = sheet()
+    running_head(made, "5503", 1, 1, x=457)
+    made.text(147, 57, "107年公務人員普通考試試題", 20).text(34, 100, "類 科：一般行政").text(
+        33, 148, "科 目：行政學概要"
+    )
+    made.text(58, 190, "\ue129本試題為單一選擇題，請選出一個正確或最適當的答案。")
+    made.text(58, 208, "\ue12a本科目共11題，每題2分，須用2B鉛筆在試卡上依題號清楚劃記，於本試題上作答者，不予計分。")
+    places = (60.8, 186, 313, 439)
+    y = 240
+    for number in range(1, 12):
+        made.text(42.7, y, str(number)).text(62.4, y, f"下\uf99c第{number}種說法，何者\uf967正確？")
+        if number % 2:
+            for x, mark, text in zip(places, "ⒶⒷⒸⒹ", "甲乙丙丁", strict=True):
+                made.text(x, y + 18, f"{mark}{text}{number}")
+        else:
+            for at, (mark, text) in enumerate(zip("ⒶⒷⒸⒹ", "甲乙丙丁", strict=True)):
+                made.text(places[at % 2 * 2], y + 18 + at // 2 * 18, f"{mark}{text}{number}\uf99c")
+            y += 18
+        y += 36
+    paper = read(made)
+    assert paper.accepted, paper.rejections
+    assert (paper.stated_count, paper.header.codes, paper.header.year) == (11, ("5503",), 107)
+    assert [item.number for item in paper.items] == list(range(1, 12))
+    for item in paper.items:
+        behind = "" if item.number % 2 else "列"
+        assert item.question == f"下列第{item.number}種說法，何者不正確？"
+        assert list(item.options.values()) == [f"{text}{item.number}{behind}" for text in "甲乙丙丁"]
+    assert not any(item.flags or item.excluded for item in paper.items)
+
+
 def test_family_d_police_with_a_header_box_between_wrapped_options(sheet):
     """12 pt, essay first; years and statutes at the beginning of stems; option D wrapped over a page break."""
     long = "人口販運被害人於境外時，得於我國駐外使領館或代表處內，利用聲音影像傳真之科技設備為之"
