@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -149,14 +150,20 @@ def _run(engine: Asked, model: str, python: str, options: Mapping[str, Any]) -> 
     words += ["--quiet"] if options["quiet"] else []
     note(f"{engine.label}:")
     try:
-        child = subprocess.Popen([python, "-m", "twlocal", *words], stdout=subprocess.PIPE)
+        # It ends with this process, also where that is killed: the pipe to it is then closed.
+        command = [python, "-m", "twlocal.queues.child", *words]
+        child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     except OSError as error:
         raise UsageError(f"--python {engine.backend}={python}: {error.strerror}") from error
+    said = b""
     with child:
+        assert child.stdout is not None
         # Ctrl-C reaches the child as well, which finishes what it has begun: it is waited for, not killed.
         while True:
             try:
-                said, _ = child.communicate()
+                while block := os.read(child.stdout.fileno(), 1 << 16):
+                    said += block
+                child.wait()
                 break
             except KeyboardInterrupt:
                 continue
