@@ -109,8 +109,8 @@ class LlamaCpp:
             settings={
                 "slots": decoder.slots,
                 "threads": decoder.threads,
-                # Several slots share a step, and its width changes low bits.
-                "deterministic": decoder.slots == 1,
+                # Several slots share a step, and its width changes low bits; of a GPU nobody has proved it yet.
+                "deterministic": decoder.slots == 1 and not self._facts["gpu_layers"],
                 "context": self._limit,
                 "n_ctx": decoder.cells,
                 "n_batch": BATCH,

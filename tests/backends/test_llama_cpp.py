@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("numpy")
 import numpy as np
 
+from twlocal import token_sizes
 from twlocal.backend import CUT, FINISH_LENGTH, FINISH_STOP, TOO_LONG, Decoding, Message, Request
 from twlocal.backends.llama_cpp.decoder import BATCH
 from twlocal.backends.llama_cpp.engine import LlamaCpp
@@ -212,6 +213,24 @@ def test_each_answer_goes_to_its_own_request_whatever_the_order(make):
         got = list(backend.generate(ask(q, q, 99) for q in answers))
         assert {c.key: c.text for c in got} == answers
     assert [c.key for c in got] == ["Q2", "Q3", "Q1"], "the shortest first: in the order of finishing"
+
+
+def test_the_first_tokens_of_an_answer_are_the_answer_under_a_smaller_budget(make):
+    """Every budget, on bytes that end within characters, with control tokens that are shown and that are not."""
+    answer = [THINK, *tokens_of("想🍵"), JUNK, END_THINK, *tokens_of("答案是\\boxed{乙}")]
+    backend, _ = make(lambda question: answer)
+    (whole,) = backend.generate([ask("k", "Q", 99)])
+    packed = token_sizes.pack(whole.text, whole.token_sizes)
+    assert whole.finish == FINISH_STOP and len(whole.token_sizes) == len(answer) == whole.completion_tokens - 1
+    for cap in range(1, len(answer) + 1):
+        (cut,) = backend.generate([ask("k", "Q", cap)])
+        assert token_sizes.first(whole.text, token_sizes.unpack(packed), cap) == cut.text
+        assert cut.finish == FINISH_LENGTH and cut.completion_tokens == cap
+
+
+def test_one_slot_promises_to_repeat_itself_and_several_do_not(make):
+    promises = [make(slots=slots)[0].describe().settings["deterministic"] for slots in (1, 2)]
+    assert promises == [True, False]
 
 
 def test_a_completion_says_how_it_came_about(make):
