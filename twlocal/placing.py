@@ -388,7 +388,9 @@ def line(route: Route, lang: str = "en") -> str:
 
     told = [one for one in route.reasons if one.code in _TOLD] or list(route.reasons)
     taken = words(lang)["taken"].format(engine=route.engine, device=route.verdicts[0].device)
-    said = words(lang)["list"].join(say(one, lang) for one in told[:2])
+    # A budget that cuts thoughts is heard whatever else there is to say.
+    told = [*told[:2], *(one for one in told[2:] if one.code == "budget_short")]
+    said = words(lang)["list"].join(say(one, lang) for one in told)
     return f"{route.model.id} {taken}{words(lang)['colon']}{said}"
 
 
@@ -401,6 +403,7 @@ _TOLD = frozenset(
         "float16",
         "float32",
         "quantised",
+        "budget_short",
         "cards_too_small",
         "cpu_build",
         "mlx_cpu",

@@ -54,6 +54,7 @@ ENGLISH = {
     "gate_unknown": "{repo} may be gated (not known); if it cannot be fetched, accept its terms and set HF_TOKEN",
     "architecture_unchecked": "whether this {engine} knows the architecture could not be checked",
     "remote_code_trusted": "Python code of {repo} ({files}) may run, as you allowed",
+    "budget_short": "answers may have {budget} tokens; it thinks, and is usually given {cap} (--max-tokens)",
     "context_shared": "its context is {context} tokens, which prompt and answer share; the run would like {wanted}",
     "context_short": "its context is {context} tokens and the run would like {wanted}: "
     "answers are cut after {room} tokens beside the longest prompt",
@@ -182,6 +183,7 @@ CHINESE = {
     "gate_unknown": "不知道 {repo} 是否需要同意條款；若下載不了，請到它的頁面同意，並設定 HF_TOKEN",
     "architecture_unchecked": "無法確認這個 {engine} 認不認得它的架構",
     "remote_code_trusted": "依你的准許，可能執行 {repo} 的 Python 程式（{files}）",
+    "budget_short": "作答最多 {budget} token；它會思考，通常給 {cap}（--max-tokens）",
     "context_shared": "上下文只有 {context} token，由提示和作答共用；這次測驗想要 {wanted}",
     "context_short": "上下文只有 {context} token，這次測驗想要 {wanted}：遇到最長的提示時，作答在 {room} token 處截斷",
     "fit_unchecked": "有大小不明，無法確認放不放得進{place}",

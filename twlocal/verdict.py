@@ -126,15 +126,19 @@ def _context(model: KnownModel, wishes: Wishes) -> tuple[int, list[Reason]]:
     budget = wishes.max_tokens or model.max_tokens or fit.DEFAULT_MAX_TOKENS
     length, wanted = fit.context(wishes.longest_prompt, budget, model.context)
     facts = {"context": length, "wanted": wanted, "budget": budget, "prompt": wishes.longest_prompt or 0}
+    more = []
+    if model.max_tokens and budget < model.max_tokens:
+        # A thought that is cut leaves no answer, and the score is then the budget's and not the model's.
+        more = [Reason("budget_short", NOTE, {"budget": budget, "cap": model.max_tokens})]
     if length >= wanted:
-        return length, [Reason("context_measured" if wishes.longest_prompt else "context", OK, facts)]
+        return length, [Reason("context_measured" if wishes.longest_prompt else "context", OK, facts), *more]
     if wishes.longest_prompt is None:
         # Nothing is refused for a prompt whose length is a guess.
-        return length, [Reason("context_shared", NOTE, facts)]
+        return length, [Reason("context_shared", NOTE, facts), *more]
     room = length - wishes.longest_prompt
     if room < 1:
         return length, [Reason("context_too_short", NO, facts)]
-    return length, [Reason("context_short", NOTE, facts | {"room": room})]
+    return length, [Reason("context_short", NOTE, facts | {"room": room}), *more]
 
 
 def _fitting(weights: int | None, memory: int | None, place: str) -> list[Reason]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from twlocal import engines, hardware, registry, route_words
+from twlocal import engines, hardware, placing, registry, route_words
 from twlocal.engines import EngineFacts
 from twlocal.hardware import GIB, Apple, Gpu, Hardware
 from twlocal.registry import KnownModel, Source
@@ -391,6 +391,20 @@ def test_a_reasoning_models_cap_makes_the_context(known: registry.Registry) -> N
     assert planned(known.get("F1-Reasoning"), machine(card())).settings["max_model_len"] == 20480
     assert planned(known.get("F1"), machine(card())).settings["max_model_len"] == 8192
     assert planned(known.get("F1-Reasoning"), machine(card()), Wishes(max_tokens=512)).settings["max_model_len"] == 4608
+
+
+def test_a_budget_that_cuts_thoughts_is_told(known: registry.Registry) -> None:
+    def told(name: str, wishes: Wishes) -> list[dict[str, Any]]:
+        reasons = planned(known.get(name), machine(card()), wishes).reasons
+        return [dict(reason.facts) for reason in reasons if reason.code == "budget_short"]
+
+    assert told("F1-Reasoning", Wishes(max_tokens=4096)) == [{"budget": 4096, "cap": 16384}]
+    assert told("F1-Reasoning", Wishes(max_tokens=16384)) == told("F1-Reasoning", Wishes()) == []
+    assert told("F1", Wishes(max_tokens=512)) == []
+    short = planned(known.get("F1-Reasoning"), machine(card()), Wishes(max_tokens=4096))
+    assert placing.line(short).endswith(
+        "answers may have 4,096 tokens; it thinks, and is usually given 16,384 (--max-tokens)"
+    )
 
 
 # ── llama.cpp ─────────────────────────────────────────────────────────────────────────────────────────────────────
