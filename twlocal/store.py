@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 import sqlite3
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,21 @@ if TYPE_CHECKING:
 BUSY_SECONDS = 60.0
 _AGAIN_SECONDS = 0.02
 _NO_WRITING = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+
+
+def _database() -> type[Database]:
+    """sqlite-utils' class, imported without numpy and pandas, whose types are never stored here.
+
+    It takes them where they are installed, and a quarter of the time of `twlocal runs` went into that.
+    """
+    absent = [name for name in ("numpy", "pandas") if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(absent))  # type: ignore[arg-type]  # None: importing it fails at once
+    try:
+        from sqlite_utils import Database
+    finally:
+        for name in absent:
+            del sys.modules[name]
+    return Database
 
 
 def migrations(folder: Traversable | None = None) -> list[tuple[int, str]]:
@@ -49,8 +65,7 @@ def open_store(
     journal is used and `warn` is called once. `timeout` is how many seconds to wait for another writer.
     Raises StoreError and its children; a database of a newer twlocal is left untouched.
     """
-    from sqlite_utils import Database
-
+    Database = _database()
     if not create and not path.is_file():
         raise StoreError(f"there is no database at {path}", hint="twlocal run … makes one; --db names another")
     with translated(path):
@@ -83,8 +98,7 @@ def open_to_read(path: Path, *, timeout: float = BUSY_SECONDS) -> Database:
 
     Raises StoreError and its children, also for a database of an older twlocal.
     """
-    from sqlite_utils import Database
-
+    Database = _database()
     if not path.is_file():
         raise StoreError(f"there is no database at {path}", hint="twlocal run … makes one; --db names another")
     with translated(path):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -219,3 +221,15 @@ def test_a_full_disk_is_called_so(tmp_path: Path) -> None:
 def test_a_folder_in_place_of_a_file_is_explained(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is not a file"):
         open_store(tmp_path)
+
+
+def test_opening_a_store_brings_no_numpy_and_leaves_it_importable(tmp_path):
+    """sqlite-utils imports numpy where it is installed, which costs more than reading the list of runs."""
+    code = (
+        "import sys; from pathlib import Path; from twlocal.store import open_store\n"
+        "open_store(Path(sys.argv[1])).close()\n"
+        "print('numpy' in sys.modules, 'pandas' in sys.modules)"
+    )
+    words = [sys.executable, "-c", code, str(tmp_path / "a.db")]
+    done = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", check=True)
+    assert done.stdout.split() == ["False", "False"]
