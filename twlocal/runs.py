@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from twlocal import backend as backends
 from twlocal.backend import ENGINE_DIED, EngineInfo
 from twlocal.errors import StoreFull, UsageError
 from twlocal.plan import Plan, Wish
@@ -274,9 +275,22 @@ class Runs:
         return rows[0] if rows else None
 
     def begun(self, wish: Wish) -> RunRow | None:
-        """The newest run of exactly this call, if it was begun."""
-        rows = self._select("WHERE r.wish=? ORDER BY r.id DESC LIMIT 1", [_json(wish.as_json())], False)
-        return rows[0] if rows else None
+        """The newest run of this call, if it was begun; how fast it asks may differ (`plan.make` tells what counts)."""
+        told = _json(wish.as_json())
+        rows = self._select("WHERE r.wish=? ORDER BY r.id DESC LIMIT 1", [told], False)
+        if rows:
+            return rows[0]
+        same = "json_remove({}, '$.settings', '$.spread')"
+        with translated(self._path):
+            found = self._db.conn.execute(
+                f"""SELECT id, backend, json_extract(wish, '$.settings') FROM runs
+                    WHERE stage='' AND {same.format("wish")}={same.format("?")} ORDER BY id DESC""",
+                [told],
+            ).fetchall()
+        for run_id, engine, settings in found:
+            if _answering(engine, wish.settings) == _answering(engine, json.loads(settings or "{}")):
+                return self._select("WHERE r.id=?", [run_id], False)[0]
+        return None
 
     def all(self) -> list[RunRow]:
         """Every run over a benchmark, oldest first, without manifests."""
@@ -436,6 +450,15 @@ def engine_json(info: EngineInfo) -> dict[str, Any]:
         "model": dict(info.model),
         "quantised": info.quantised,
     }
+
+
+def _answering(engine: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the settings that may change an answer; all of them where the engine is not known here."""
+    try:
+        counts = backends.load(engine).ANSWERING
+    except UsageError:
+        return dict(settings)
+    return {name: value for name, value in settings.items() if name in counts}
 
 
 def _json(value: Any) -> str:

@@ -93,6 +93,24 @@ def test_a_queue_runs_to_its_end_and_its_speed_is_known_afterwards(twlocal: Call
     assert all(0 < one["seconds"] < 60 and one["measured_on"].endswith("questions-12.jsonl") for one in plan)
 
 
+def test_what_ran_at_another_speed_is_the_same_run(twlocal: Call, folder: Path) -> None:
+    """Settings that change no answer belong to no run's key: the queue's table must find the run all the same."""
+    ran = twlocal(
+        *("run", folder / "甲.gguf", "--bench", folder / "questions-12.jsonl", "--backend", "scripted"),
+        *("--set", "delay=0.001", "--db", "t.db"),
+    )
+    assert ran.returncode == 0, ran.stderr
+    ahead = json.loads(twlocal("queue", write(folder), "--db", "t.db", "--dry-run", "--json").stdout)
+    assert [one["answered"] for one in ahead] == [12, 0]
+    done = twlocal("queue", write(folder), "--db", "t.db", "--json")
+    assert [one["answered"] for one in json.loads(done.stdout)["items"]] == [12, 12]
+    assert len(rows(folder / "t.db", "SELECT * FROM runs")) == 2
+    other = json.loads(
+        twlocal("queue", write(folder, settings='say = "A"'), "--dry-run", "--json", "--db", "t.db").stdout
+    )
+    assert [one["answered"] for one in other] == [0, 0], "what may change an answer makes another run"
+
+
 def test_a_model_that_fails_stops_no_other(twlocal: Call, folder: Path) -> None:
     path = folder / "q.toml"
     path.write_text(
