@@ -246,7 +246,15 @@ class Work:
         seen = cards.visible(lane.cards)
         environ = {"CUDA_VISIBLE_DEVICES": seen, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"} if seen else {}
         words = [*one.entry.words, "--db", str(self._around.database.absolute()), "--json", "--quiet"]
-        lane.running = self._spawn(words, environ, one)
+        try:
+            lane.running = self._spawn(words, environ, one)
+        except OSError as error:  # no memory for it, too many processes, a setting too long for a command line
+            lane.at += 1
+            self._finish(one, FAILED, f"its process could not be begun: {error.strerror}")
+            if not lane.left:
+                lane.cards = ()
+                self._give_back(lane)
+            return
         self._change(
             one,
             state=RUNNING,
@@ -270,14 +278,18 @@ class Work:
 
     def _spawn(self, words: Sequence[str], environ: Mapping[str, str], item: Forecast) -> Child:
         said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
-        process = subprocess.Popen(
-            [*self._around.command, *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=said,
-            env={**self._around.environ, **environ},
-            start_new_session=True,  # a terminal's Ctrl-C is the queue's to hear
-        )
+        try:
+            process = subprocess.Popen(
+                [*self._around.command, *words],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                env={**self._around.environ, **environ},
+                start_new_session=True,  # a terminal's Ctrl-C is the queue's to hear
+            )
+        except OSError:
+            said.close()
+            raise
         return Child(process, said, item)
 
     # ── ending ────────────────────────────────────────────────────────────────────────────────────────────────────

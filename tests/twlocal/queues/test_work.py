@@ -162,6 +162,27 @@ def test_one_failure_stops_no_other_and_every_end_has_its_reason(tmp_path: Path)
     assert any("failed: the server says 401" in note for note in queue.screen.notes)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="another limit")
+def test_a_process_that_cannot_be_begun_stops_no_other(tmp_path: Path) -> None:
+    queue = Queue(tmp_path, "laptop-no-gpu")
+    for name in ("a.gguf", "b.gguf"):
+        (tmp_path / name).write_bytes(name.encode())
+    long = json.dumps("x" * 200_000)  # longer than Linux takes one word of a command line; on macOS, five make 1 MB
+    models = f"""
+        benchmarks = ["demo"]
+        limit = 4
+        backend = "scripted"
+        [[models]]
+        model = "a.gguf"
+        settings = {{ say = [{", ".join([long] * 6)}] }}
+        [[models]]
+        model = "b.gguf"
+    """
+    items = queue.run(models, works=0)
+    assert [item.state for item in items] == ["failed", "ok"]
+    assert items[0].reason == "its process could not be begun: Argument list too long"
+
+
 def test_the_same_queue_does_only_what_is_left(tmp_path: Path) -> None:
     queue = Queue(tmp_path, "laptop-no-gpu")
     for name in ("good.gguf", "fails.gguf"):
