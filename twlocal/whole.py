@@ -52,6 +52,8 @@ def whole(target: Path) -> Iterator[Path]:
         yield part
         if not straight:
             part.replace(target)
+    except BrokenPipeError:  # `--html /dev/stdout | head`: nobody reads on, and nothing is wrong
+        raise
     except OSError as error:
         message = f"cannot write {target}: {error.strerror or error}"
         if error.errno in _NO_ROOM:

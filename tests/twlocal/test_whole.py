@@ -91,3 +91,8 @@ def test_standard_output_stays_a_device_where_it_leads_to_a_file(tmp_path: Path)
     assert (tmp_path / "file").read_text(encoding="utf-8") == "through"
     with whole(Path("/dev/stdout")) as part:
         assert part == Path("/dev/stdout"), "nothing is ever put beside it"
+
+
+def test_a_reader_that_went_is_no_fault() -> None:
+    with pytest.raises(BrokenPipeError), whole(Path("/dev/null")):
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
