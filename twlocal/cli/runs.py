@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import click
 
@@ -65,7 +65,7 @@ def runs(as_json: bool, database: Path) -> None:
         [
             row.name,
             row.model,
-            row.bench,
+            _short(row.bench),
             row.protocol,
             f"{row.answered}/{row.planned}",
             state,
@@ -76,6 +76,11 @@ def runs(as_json: bool, database: Path) -> None:
     cells += [[one.name, one.model, one.bench, one.protocol, f"{one.n}", _imported(one.marks), "-"] for one in results]
     header = ["run", "model", "bench", "protocol", "answered", "state", "begun (UTC)"]
     out("\n".join(line.rstrip() for line in table(cells, header, align="llllr")))
+
+
+def _short(bench: str) -> str:
+    """A file or folder by its name alone; `--json` and `report` give the whole path."""
+    return PurePath(bench).name if PurePath(bench).is_absolute() else bench
 
 
 def _imported(marks: Sequence[str]) -> str:

@@ -123,6 +123,14 @@ def test_a_wrong_call_leaves_no_run_behind(twlocal: Call, base: list[str]) -> No
     assert [run["answered"] for run in listed] == [0], "what never opened is no run"
 
 
+def test_runs_names_a_file_without_its_folder(twlocal: Call, base: list[str], questions: Path) -> None:
+    assert twlocal(*base).returncode == 0
+    shown = twlocal("runs").stdout
+    assert f"  {questions.name}  " in shown
+    assert str(questions.parent.absolute()) not in shown
+    assert json.loads(twlocal("runs", "--json").stdout)[0]["bench"].endswith(questions.name)
+
+
 def test_reports_in_both_languages_and_as_json(twlocal: Call, base: list[str]) -> None:
     twlocal(*base)
     english, chinese = twlocal("report", "--lang", "en"), twlocal("report", "--lang", "zh-TW", "--by", "subject")
