@@ -40,6 +40,7 @@ def review(who: str, port: int, opening: bool, lang: str | None, database: Path)
 
         def say(address: str) -> None:
             out(address)
+            note("open it in your web browser; Ctrl-C ends it")
             if opening and not webbrowser.open(address):
                 note("no web browser could be opened: open the address yourself")
 
