@@ -18,7 +18,7 @@ from twlocal.board.cells import EXCHANGE, OURS, Cell, ItemSet, Meta, contradicti
 from twlocal.bundle import exchange, readings, write
 from twlocal.bundle import manifest as manifests
 from twlocal.bundle.scrub import bench_name
-from twlocal.bundle.stored import FIELD, ROW, UNTOLD, Packed
+from twlocal.bundle.stored import FACT, FIELD, UNTOLD, Packed
 from twlocal.judge import judge
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Gatherer:
     def __init__(self, withdrawn: Mapping[str, frozenset[str]], allowed: Allowed, known: Known) -> None:
         self.found = Gathered()
         self._withdrawn, self._allowed, self._known = withdrawn, allowed, known
-        self._layouts: dict[tuple[str, str], _Layout] = {}
+        self._layouts: dict[tuple[str, tuple[str, ...]], _Layout] = {}
 
     def database(self, runs: Runs, stored: Stored) -> None:
         """Everything complete in a database."""
@@ -186,19 +186,21 @@ class _Rows:
     """Rows of a run, gathered in the form of `Stored.packed`."""
 
     def __init__(self) -> None:
-        self._rows: list[str] = []
+        self._rows: tuple[list[str], ...] = ([], [], [], [])
         self._facts: list[str] = []
 
     def add(
         self, ch: str, qh: str, subject: str, repeat: int, own: readings.ReadingRow, board: exchange.BoardRow | None
     ) -> None:
-        self._rows.append(FIELD.join((ch, qh, subject, str(repeat))))
+        for column, value in zip(self._rows, (ch, qh, subject.replace(FIELD, " "), str(repeat)), strict=True):
+            column.append(value)
         first = UNTOLD[0] if board is None else sum(getattr(board, fact) << at for at, fact in enumerate(EXCHANGE))
         second = sum(getattr(own, fact) << at for at, fact in enumerate(OURS))
-        self._facts.append(chr(256 + first + 16 * second + 1024 * own.truncated))
+        self._facts.append(str(FACT + first + 16 * second + 1024 * own.truncated))
 
     def packed(self) -> Packed:
-        return Packed(ROW.join(self._rows), "".join(self._facts))
+        ch, qh, subject, repeat = map(FIELD.join, self._rows)
+        return Packed((ch, qh, subject, repeat), "".join(self._facts))
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,8 @@ class _Layout:
 
     def columns(self, packed: str, *, exchange_told: bool = True) -> dict[str, tuple[str, ...]]:
         """The facts that every row tells, as texts; nothing where not even one reading is told."""
-        values = np.frombuffer(packed.encode("utf-16-le"), dtype="<u2")[self.kept].astype(np.int32) - 256
+        digits = np.frombuffer(packed.encode("ascii"), dtype=np.uint8).reshape(-1, 4).astype(np.int32) - ord("0")
+        values = (digits @ np.array([1000, 100, 10, 1], dtype=np.int32))[self.kept] - FACT
         placed: Any = np.full(self.askings * len(self.items.rows), _ABSENT, dtype=np.int32)
         placed[self.slots] = values
         placed = placed.reshape(self.askings, len(self.items.rows))
@@ -241,14 +244,13 @@ def _texts(names: Sequence[str], values: Any, absent: Any) -> dict[str, tuple[st
     return found
 
 
-def _layout(bench: str, rows: str, withdrawn: frozenset[str]) -> _Layout:
+def _layout(bench: str, rows: tuple[str, ...], withdrawn: frozenset[str]) -> _Layout:
     """The items that rows are about, and where each row goes. Equal rows of one asking keep their order."""
     kept: list[int] = []
     askings: dict[int, list[tuple[tuple[str, str, str], int]]] = {}
     gone = 0
-    for at, line in enumerate(rows.split(ROW) if rows else ()):
-        ch, qh, *subject_parts, repeat = line.split(FIELD)
-        subject = " ".join(subject_parts)
+    columns = [column.split(FIELD) for column in rows] if rows[-1] else []
+    for at, (ch, qh, subject, repeat) in enumerate(zip(*columns, strict=True)):
         if ch in withdrawn:
             gone += repeat == "0"
             continue
