@@ -83,6 +83,7 @@ class _Pages:
         )
         self._digests: dict[str, str] = {}
         self._subject_rows: dict[str, Mapping[str, list[tuple[Entry, Numbers]]]] = {}
+        self._row_cells: dict[Numbers, str] = {}
         self._env: Environment | None = None
         self._styles = [asset("board.css", "twlocal.board")]
 
@@ -226,7 +227,7 @@ class _Pages:
                     "bench": bench,
                     "entry": entry,
                     "cell": _shown(bench, slug),
-                    "subjects": _rows(
+                    "subjects": self._rows(
                         (f"../subjects/{bench.name}/{self._slugs[bench.name][name]}.html", name or _NO_SUBJECT, one)
                         for name, one in entry.subjects
                     ),
@@ -248,10 +249,23 @@ class _Pages:
             self._subject_rows[bench.name] = found
         return self._subject_rows[bench.name]
 
+    def _rows(self, found: Iterable[tuple[str, Text | str, Numbers]]) -> Markup:
+        """Rows of numbers (address, label, numbers), made at once: a board has sixty thousand of them.
+
+        The same numbers stand on a model's page and on a subject's.
+        """
+        made, rows = self._row_cells, []
+        for address, label, one in found:
+            if one not in made:
+                made[one] = _row_cells(one)
+            link = f'<a href="{escape(quote(address))}">{escape(label)}</a>'
+            rows.append(f'<tr><th scope="row">{link}</th>{made[one]}</tr>\n')
+        return Markup("".join(rows))
+
     def _subject(self, bench: Bench, subject: str) -> str:
         found = self._by_subject(bench)[subject]
         ordered = sorted(found, key=lambda row: (not row[0].ranked, -(row[1].accuracy or 0), row[0].slug))
-        rows = _rows((f"../../models/{entry.slug}.html", entry.facts.name, one) for entry, one in ordered)
+        rows = self._rows((f"../../models/{entry.slug}.html", entry.facts.name, one) for entry, one in ordered)
         most = max((one.items for _, one in found), default=0)
         title = t(subject, subject) if subject else _NO_SUBJECT
         return self._render(
@@ -422,22 +436,18 @@ def _figures(one: Numbers) -> dict[str, Any]:
     }
 
 
-def _rows(found: Iterable[tuple[str, Text | str, Numbers]]) -> Markup:
-    """Rows of numbers (address, label, numbers), made at once: a board has sixty thousand of them.
+def _row_cells(one: Numbers) -> str:
+    """The cells of a row of numbers, in the columns of the macro `columns`.
 
-    The columns are those of the macro `columns`.
+    Digits, signs and the bar's own markup: nothing in them has to be escaped.
     """
-    return Markup("").join(
-        # The numbers' cells are digits, signs and the bar's own markup: nothing in them has to be escaped.
-        Markup(
-            f'<tr><th scope="row"><a href="{escape(quote(address))}">{escape(label)}</a></th>'
-            f'<td class="num">{one.n:,}</td><td class="num">{percent(one.accuracy, places)}</td>'
-            f'<td class="num">{between(one.interval if one.n else None, places)}</td>'
-            f'<td class="wide-bar">{_bar(one)}</td>'
-            f'<td class="num">{percent(one.lenient_accuracy, places)}</td>'
-            f'<td class="num">{percent(one.box_rate)}</td><td class="num">{percent(one.parse_rate)}</td></tr>\n'
-        )
-        for address, label, one, places in ((*row, _places(row[2])) for row in found)
+    places = _places(one)
+    return (
+        f'<td class="num">{one.n:,}</td><td class="num">{percent(one.accuracy, places)}</td>'
+        f'<td class="num">{between(one.interval if one.n else None, places)}</td>'
+        f'<td class="wide-bar">{_bar(one)}</td>'
+        f'<td class="num">{percent(one.lenient_accuracy, places)}</td>'
+        f'<td class="num">{percent(one.box_rate)}</td><td class="num">{percent(one.parse_rate)}</td>'
     )
 
 

@@ -43,8 +43,8 @@ def _lines(value: Any) -> str:
     return _plain(value)
 
 
-def _plain(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+# One for all: json.dumps would make a new one for each of the sixty thousand lines.
+_plain = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 
 
 def table(header: tuple[str, ...], rows: Any) -> str:
