@@ -64,7 +64,11 @@ class ModelError(UsageError):
 
 
 class NoEngine(ModelError):
-    """No engine on this machine can run the model; another machine's may."""
+    """No engine on this machine can run the model; another machine's may. chinese: why, in one line of Chinese."""
+
+    def __init__(self, message: str, *, hint: str = "", chinese: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.chinese = chinese
 
 
 class EngineMissing(UsageError):

@@ -368,10 +368,14 @@ def refusal(name: str, route: Route, if_installed: str) -> NoEngine:
     from twlocal.engines import EXTRAS
     from twlocal.route_words import say
 
-    lines = [
-        f"  not {one.engine}: {'; '.join(say(reason, 'en') for reason in one.reasons if reason.level == 'no')}"
+    told = [
+        one
         for one in route.verdicts
         if any(reason.level == "no" and reason.code != "not_wished" for reason in one.reasons)
+    ]
+    lines = [
+        f"  not {one.engine}: {'; '.join(say(reason, 'en') for reason in one.reasons if reason.level == 'no')}"
+        for one in told
     ]
     ways = (
         [f"pip install 'twlocal[{EXTRAS[if_installed]}]' brings {if_installed}, which could run it"]
@@ -379,7 +383,13 @@ def refusal(name: str, route: Route, if_installed: str) -> NoEngine:
         else []
     )
     ways += [f"twlocal route {name} says more", "http(s)://host/v1#name asks a server elsewhere"]
-    return NoEngine("\n".join([f"{name} cannot run here:", *lines]), hint="; ".join(ways))
+    chinese = f"{name} 這裡跑不動：" + "；".join(
+        f"不用 {one.engine}：{'；'.join(say(reason, 'zh-TW') for reason in one.reasons if reason.level == 'no')}"
+        for one in told
+    )
+    if if_installed:
+        chinese += f"（pip install 'twlocal[{EXTRAS[if_installed]}]' 可裝上 {if_installed}，它跑得動）"
+    return NoEngine("\n".join([f"{name} cannot run here:", *lines]), hint="; ".join(ways), chinese=chinese)
 
 
 def line(route: Route, lang: str = "en") -> str:

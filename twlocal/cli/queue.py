@@ -96,6 +96,7 @@ def _work(wanted: QueueFile, ahead: Sequence[Forecast], runs: Runs, queues: Queu
     from twlocal.cli.interrupt import EXIT_INTERRUPTED
     from twlocal.cli.screen import look
     from twlocal.queues import pages, state, work
+    from twlocal.queues.words import words
 
     database: Path = options["database"]
     lang = language(options["lang"])
@@ -111,8 +112,10 @@ def _work(wanted: QueueFile, ahead: Sequence[Forecast], runs: Runs, queues: Queu
         screen = _screen(row.name, runs, queues, options, lang)
         around = work.Surroundings(database, dict(os.environ), busy)
         try:
-            with _interruptible(stop, screen.note):
-                work.Work(row.id, ahead, queues, around, screen=screen, stop=stop, reclaim=options["reclaim"]).run()
+            with _interruptible(stop, lambda: screen.note(words(lang)["stopping"])):
+                work.Work(
+                    row.id, ahead, queues, around, screen=screen, stop=stop, reclaim=options["reclaim"], lang=lang
+                ).run()
         finally:
             screen.close()
         results = results_of(row.id, runs, queues)
@@ -149,7 +152,7 @@ def _held(database: Path, runs: Runs, queues: Queues, wanted: QueueFile) -> Iter
 
 
 @contextmanager
-def _interruptible(stop: Stop, tell: Callable[[str], None]) -> Iterator[None]:
+def _interruptible(stop: Stop, tell: Callable[[], None]) -> Iterator[None]:
     """Within the block SIGINT, SIGTERM and the terminal's end press `stop`."""
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -157,7 +160,7 @@ def _interruptible(stop: Stop, tell: Callable[[str], None]) -> Iterator[None]:
         # A signal may come in the middle of a line that is being written, and Python refuses to begin another then.
         with suppress(RuntimeError):
             if stop.pressed == 1:
-                tell("stopping after what is running (Ctrl-C again stops it too; what it stored stays)")
+                tell()
 
     caught = [signal.SIGINT, signal.SIGTERM]
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` sets it
@@ -290,7 +293,7 @@ def planned_as_dict(one: Forecast) -> dict[str, Any]:
         "command": ["twlocal", *one.entry.words],
         "engine": placed.backend if placed else None,
         "cards": needed(placed) if placed else None,
-        "skip": one.skip or None,
+        "skip": one.skip.en if one.skip else None,
         "fetch_bytes": placed.absent if placed else None,
         "answers": one.answers,
         "answered": one.answered,

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from twlocal import dataset, evaluate, models, sample
-from twlocal.errors import DatasetError, EngineMissing, ModelError, NoEngine, TwlocalError, UsageError
+from twlocal.errors import DatasetError, EngineMissing, ModelError, NoEngine, UsageError
+from twlocal.queues.reason import Reason, of_error
 
 if TYPE_CHECKING:
     from twlocal.dataset import Dataset
@@ -38,7 +39,7 @@ class Forecast:
     entry: Entry
     wish: Wish
     placed: Placed | None
-    skip: str
+    skip: Reason | None
     answers: int | None
     answered: int
     per_answer: float | None
@@ -73,7 +74,7 @@ class _Seer:
     ) -> None:
         self._file, self._runs, self._speeds = file, runs, speeds
         self._around = replace(around, look=_once(around))
-        self._places: dict[str, Placed | str] = {}
+        self._places: dict[str, Placed | Reason] = {}
         self._questions: dict[str, Dataset | None] = {}
 
     def look(self, entry: Entry) -> Forecast:
@@ -96,14 +97,14 @@ class _Seer:
         if questions is not None:
             asked, _ = sample.remove(evaluate.draw(questions, wish), frozenset(questions.withdrawn))
             answers = len(asked) * wish.repeats
-        skip = placed if isinstance(placed, str) else ""
-        place = None if isinstance(placed, str) else placed
+        skip = placed if isinstance(placed, Reason) else None
+        place = None if isinstance(placed, Reason) else placed
         per_answer, on = self._speed(place, questions.name if questions else wish.bench, rules.name)
         if begun is not None:
             answers = begun.planned  # it keeps the rows it began with
         return Forecast(entry, wish, place, skip, answers, begun.answered if begun else 0, per_answer, on)
 
-    def _place(self, wish: Wish, max_tokens: int, earlier: str) -> Placed | str:
+    def _place(self, wish: Wish, max_tokens: int, earlier: str) -> Placed | Reason:
         """Where it runs, or why it cannot."""
         told = [wish.model, wish.backend, dict(wish.settings), wish.quantised, max_tokens, earlier]
         key = json.dumps(told, ensure_ascii=False, sort_keys=True)
@@ -113,7 +114,7 @@ class _Seer:
             except (EngineMissing, ModelError) as error:
                 if not isinstance(error, NoEngine | EngineMissing) and not is_somewhere(wish.model):
                     raise
-                self._places[key] = reason_of(error)
+                self._places[key] = of_error(error)
         return self._places[key]
 
     def _load(self, wish: Wish) -> Dataset | None:
@@ -153,14 +154,6 @@ def is_somewhere(model: str) -> bool:
 
     name, _, _ = models.name_parts(model)
     return "://" in model or models.is_hub_id(model) or registry.load(os.environ).find(name) is not None
-
-
-def reason_of(error: TwlocalError) -> str:
-    """An error in one line, with its way out."""
-    first, *rest = [line.strip() for line in error.message.splitlines()]
-    # Of a model that no engine takes, every engine's reason is told; the hint's general advice would only repeat.
-    hint = error.hint if not isinstance(error, NoEngine) or error.hint.startswith("pip ") else ""
-    return " ".join(filter(None, [first, "; ".join(rest), f"({hint})" if hint else ""]))
 
 
 def to_fetch(forecasts: Iterable[Forecast]) -> tuple[int, bool]:

@@ -66,7 +66,7 @@ def plan(name: str, forecasts: Sequence[Forecast], free: int | None, look: Look)
     page += ["", *look.table(rows, header, "rlllrrr"), ""]
     for one in forecasts:
         if one.skip:
-            page += look.lines(f"{one.entry.no + 1} {one.skip}", "  ")
+            page += look.lines(f"{one.entry.no + 1} {one.skip.said(look.lang)}", "  ")
     bytes_known, some_unknown = to_fetch(forecasts)
     if bytes_known or some_unknown:
         key = "fetch_total_some" if some_unknown else "fetch_total"
@@ -134,7 +134,9 @@ def end(results: Sequence[Result], look: Look) -> list[str]:
     for one in results:
         if one.item.state in (SKIPPED, FAILED):
             facts = {"no": one.item.no + 1, "model": one.item.model, "bench": one.item.bench}
-            page += look.lines(said["why"].format(state=said[one.item.state], reason=one.item.reason, **facts), "  ")
+            page += look.lines(
+                said["why"].format(state=said[one.item.state], reason=one.item.why.said(look.lang), **facts), "  "
+            )
     if waiting:
         page += look.lines(said["go_on"])
     return page
@@ -176,7 +178,7 @@ def live_queue(
     page += [""] if ended_badly else []
     for item in ended_badly:
         facts = {"no": item.no + 1, "model": item.model, "bench": item.bench}
-        page += look.lines(said["why"].format(state=said[item.state], reason=item.reason, **facts), "  ")
+        page += look.lines(said["why"].format(state=said[item.state], reason=item.why.said(look.lang), **facts), "  ")
     return page
 
 

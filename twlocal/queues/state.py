@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from twlocal.errors import UsageError
 from twlocal.plan import Wish
+from twlocal.queues import reason
+from twlocal.queues.reason import Reason
 from twlocal.store import open_store, open_to_read, translated
 
 if TYPE_CHECKING:
@@ -50,13 +52,18 @@ class ItemRow:
     words: tuple[str, ...]
     wish: Wish
     state: str
-    reason: str
+    why: Reason
     engine: str
     cards: str
     pid: int | None
     planned: int | None
     begun_at: str | None
     ended_at: str | None
+
+    @property
+    def reason(self) -> str:
+        """Why, in English."""
+        return self.why.en
 
     @property
     def ended(self) -> bool:
@@ -198,6 +205,6 @@ def _json(wish: Wish) -> str:
 
 
 def _item(row: Sequence[Any]) -> ItemRow:
-    no, model, bench, words, wish, *rest = row
+    no, model, bench, words, wish, state, why, *rest = row
     told: Mapping[str, Any] = json.loads(wish)
-    return ItemRow(no, model, bench, tuple(json.loads(words)), Wish.from_json(told), *rest)
+    return ItemRow(no, model, bench, tuple(json.loads(words)), Wish.from_json(told), state, reason.read(why), *rest)

@@ -28,7 +28,9 @@ from twlocal.placing import DISK_RESERVE, Placed
 from twlocal.plan import Wish
 from twlocal.queues import cards, weights
 from twlocal.queues.forecast import Forecast
+from twlocal.queues.reason import Reason
 from twlocal.queues.state import FAILED, FETCHING, OK, RUNNING, SKIPPED, WAITING, Queues
+from twlocal.queues.words import words as words_of
 
 TICK_SECONDS = 0.2
 # Between the two signals that end an item at once: the first one must have been heard.
@@ -137,7 +139,9 @@ class Work:
         screen: Screen,
         stop: Stop,
         reclaim: bool = False,
+        lang: str = "en",
     ) -> None:
+        self._lang = lang
         self._id, self._queues, self._around = queue_id, queues, around
         self._screen, self._stop, self._reclaim = screen, stop, reclaim
         self._fetching: tuple[Lane, Child] | None = None
@@ -146,7 +150,8 @@ class Work:
         todo = [one for one in forecasts if one.entry.no not in ended]
         for one in todo:
             if one.placed is None:
-                self._change(one, state=SKIPPED, reason=one.skip, ended_at=self._now())
+                why = one.skip.stored() if one.skip else ""
+                self._change(one, state=SKIPPED, reason=why, ended_at=self._now())
         self._lanes = _lanes(one for one in todo if one.placed is not None)
         self._machine = next((lane.placed.machine for lane in self._lanes if lane.placed.machine), None)
         self._file = _file_of(around.database)
@@ -198,7 +203,8 @@ class Work:
         self._queues.will_fetch(self._id, held.name, held.commit, missing, at=self._now())
         first = lane.items[lane.at]
         self._change(first, state=FETCHING, engine=lane.placed.backend, begun_at=self._now())
-        self._screen.note(f"{first.entry.model}: fetching {held.name}" + (f", {_gib(size)}" if size else ""))
+        key = "fetches_of" if size else "fetches"
+        self._note(key, model=first.entry.model, repository=held.name, size=_gib(size))
         words = ["fetch", lane.placed.backend, *first.entry.words]
         self._fetching = (lane, self._spawn(words, {}, first))
 
@@ -250,7 +256,7 @@ class Work:
             lane.running = self._spawn(words, environ, one)
         except OSError as error:  # no memory for it, too many processes, a setting too long for a command line
             lane.at += 1
-            self._finish(one, FAILED, f"its process could not be begun: {error.strerror}")
+            self._finish(one, FAILED, _why("not_begun", problem=str(error.strerror)))
             if not lane.left:
                 lane.cards = ()
                 self._give_back(lane)
@@ -266,8 +272,10 @@ class Work:
             ended_at=None,
             reason="",
         )
-        on = f"{lane.placed.backend}, cards {seen}" if seen else lane.placed.backend
-        self._screen.note(f"{self._place(one)} {one.entry.model} on {one.entry.bench}: begun ({on})")
+        on = lane.placed.backend
+        if seen:
+            on = words_of(self._lang)["begun_on_cards"].format(engine=on, cards=seen)
+        self._note("begun", **_named(one), on=on)
 
     def _wait_for_orphan(self, one: Forecast) -> None:
         """Where an item of a queue that was killed is still storing its last answers: let it end."""
@@ -313,7 +321,7 @@ class Work:
             return
         reason = reason_of(code, words)
         for one in lane.items[lane.at :]:
-            self._finish(one, FAILED, f"its weights could not be fetched: {reason}")
+            self._finish(one, FAILED, _why("not_fetched", problem=reason))
         lane.at = len(lane.items)
         self._give_back(lane)
 
@@ -326,17 +334,21 @@ class Work:
             return  # it was ended: it waits for the next time
         lane.at += 1
         if code == 0:
-            self._finish(one, OK, "")
+            self._finish(one, OK, Reason(""))
         else:
             self._finish(one, FAILED, reason_of(code, words))
         if not lane.left:
             lane.cards = ()
             self._give_back(lane)
 
-    def _finish(self, one: Forecast, state: str, reason: str) -> None:
-        self._change(one, state=state, reason=reason, pid=None, ended_at=self._now())
-        said = "done" if state == OK else f"{state}: {reason}"
-        self._screen.note(f"{self._place(one)} {one.entry.model} on {one.entry.bench}: {said}")
+    def _finish(self, one: Forecast, state: str, reason: Reason) -> None:
+        self._change(one, state=state, reason=reason.stored(), pid=None, ended_at=self._now())
+        key = "finished" if state == OK else "finished_badly"
+        self._note(key, **_named(one), state=words_of(self._lang)[state], reason=reason.said(self._lang))
+
+    def _note(self, key: str, **facts: object) -> None:
+        """A line that stays, in the queue's language."""
+        self._screen.note(words_of(self._lang)[key].format(**facts))
 
     def _give_back(self, lane: Lane) -> None:
         """With --reclaim, the room of weights that nothing in the queue needs any more."""
@@ -349,7 +361,7 @@ class Work:
         if files:
             freed = weights.reclaim(held.name, held.commit, files)
             self._queues.reclaimed(self._id, held.name, held.commit, at=self._now())
-            self._screen.note(f"{held.name}: {_gib(freed)} given back")
+            self._note("given_back", repository=held.name, size=_gib(freed))
 
     def _end_fetch(self) -> None:
         assert self._fetching is not None
@@ -371,9 +383,6 @@ class Work:
 
     def _change(self, one: Forecast, **facts: Any) -> None:
         self._queues.change(self._id, one.entry.no, at=self._now(), **facts)
-
-    def _place(self, one: Forecast) -> str:
-        return f"[{one.entry.no + 1}]"
 
     def _now(self) -> str:
         return self._around.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -401,7 +410,22 @@ def _lanes(forecasts: Iterable[Forecast]) -> list[Lane]:
     return list(lanes.values())
 
 
-def reason_of(code: int, said: str) -> str:
+def _named(one: Forecast) -> dict[str, object]:
+    return {"no": one.entry.no + 1, "model": one.entry.model, "bench": one.entry.bench}
+
+
+def _why(key: str, **facts: object) -> Reason:
+    """A reason in both languages; facts that are reasons themselves are said in each."""
+    texts = {
+        lang: words_of(lang)[key].format(
+            **{name: fact.said(lang) if isinstance(fact, Reason) else fact for name, fact in facts.items()}
+        )
+        for lang in ("en", "zh-TW")
+    }
+    return Reason(texts["en"], texts["zh-TW"])
+
+
+def reason_of(code: int, said: str) -> Reason:
     """Why a process ended with this code, by its last words on standard error."""
     lines = [line.rstrip() for line in said.splitlines() if line.strip()]
     told = next((at for at in reversed(range(len(lines))) if lines[at].startswith("twlocal: ")), None)
@@ -411,10 +435,11 @@ def reason_of(code: int, said: str) -> str:
     if code < 0:
         with contextlib.suppress(ValueError):
             name = signal.Signals(-code).name
-            more = " (the system kills the largest process when memory runs out)" if name == "SIGKILL" else ""
-            last = f"; its last words: {lines[-1]}" if lines else ""
-            return f"its process ended by {name}{more}{last}"
-    return words.removeprefix("twlocal: ") or (lines[-1] if lines else f"it ended with exit code {code}")
+            why = _why("ended_by_memory" if name == "SIGKILL" else "ended_by", name=name)
+            last = _why("last_words", words=lines[-1]) if lines else Reason("")
+            return Reason(why.en + last.en, why.zh + last.zh)
+    told_by_it = words.removeprefix("twlocal: ") or (lines[-1] if lines else "")
+    return Reason(told_by_it) if told_by_it else _why("ended_with", code=code)
 
 
 def _with_hint(line: str) -> str:

@@ -259,6 +259,33 @@ def test_a_model_that_fits_nowhere_here_is_refused_with_reasons(twlocal: Call, f
     assert rows(folder / "t.db", "SELECT * FROM runs") == []
 
 
+def test_a_chinese_queue_says_in_chinese_why_and_what_it_does(twlocal: Call, folder: Path) -> None:
+    path = folder / "夜.toml"
+    path.write_text(
+        'benchmarks = ["questions-12.jsonl"]\n'
+        'models = ["Llama-3.1-405B", { model = "甲.gguf", backend = "scripted" }]\n',
+        encoding="utf-8",
+    )
+    env = {"HF_TOKEN": "", "HF_HUB_OFFLINE": "1"}
+    plan = twlocal("queue", path, "--dry-run", "--db", "t.db", "--lang", "zh-TW", env=env)
+    done = twlocal("queue", path, "--db", "t.db", "--lang", "zh-TW", env=env)
+    seen = twlocal("watch", "夜", "--once", "--db", "t.db", "--lang", "zh-TW")
+    for told in (plan, done, seen):
+        flat = "".join(told.stdout.split())
+        assert "Llama-3.1-405B這裡跑不動：不用llama_cpp：" in flat, told.stderr
+        assert "cannot run" not in flat and "notllama_cpp" not in flat
+    assert "[2] 甲.gguf × questions-12.jsonl：開始（scripted）" in done.stderr
+    assert "[2] 甲.gguf × questions-12.jsonl：完成" in done.stderr
+    assert "2 項處理了 2 項" in seen.stdout, "one was skipped: that is not done"
+    english = twlocal("watch", "夜", "--once", "--db", "t.db", "--lang", "en")
+    assert "Llama-3.1-405B cannot run here: not llama_cpp: " in " ".join(english.stdout.split())
+    assert "這裡跑不動" not in english.stdout
+    (stored,) = (
+        one for one in json.loads(twlocal("queue", path, "--db", "t.db", "--json", env=env).stdout)["items"][:1]
+    )
+    assert stored["state"] == "skipped" and stored["reason"].startswith("Llama-3.1-405B cannot run here")
+
+
 # ── watch ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -271,7 +298,7 @@ def test_watching_a_queue_from_another_process(twlocal: Call, start: Start, fold
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)
     assert once.returncode == 0, once.stderr
-    assert "queue 夜間: 0 of 2 done" in once.stdout
+    assert "queue 夜間: 0 of 2 dealt with" in once.stdout
     for words in ("running", "waiting", "/12", "/s", "n = ", "box rate", "last answers"):
         assert words in once.stdout
     process.communicate(timeout=30)
@@ -282,7 +309,7 @@ def test_watching_a_queue_from_another_process(twlocal: Call, start: Start, fold
     lines = followed.stdout.splitlines()
     assert followed.returncode == 0
     assert any(line.startswith("queue 夜間-2: ") and "/12" in line for line in lines), "a line every so often"
-    assert "queue 夜間-2: ended, 2 of 2 done" in lines
+    assert "queue 夜間-2: ended, 2 of 2 dealt with" in lines
     assert "\x1b" not in followed.stdout
 
 
