@@ -76,7 +76,7 @@ def test_it_may_close_by_itself_and_no_longer_than_it_may(tmp_path: Path) -> Non
 def options(**given: Any) -> dict[str, Any]:
     names = ("concurrency", "timeout", "api_key_env", "slots", "threads", "context", "gpu_layers", "chat_template")
     more = dict.fromkeys((*names, "backend", "ray_address", "actors", "gpus_per_actor", "stop_at_box"))
-    return {**more, "trust_remote_code": False, "more": (), **given}
+    return {**more, "trust_remote_code": False, "more": (), "variables": (), **given}
 
 
 @pytest.mark.parametrize(
