@@ -124,7 +124,7 @@ def table(found: Accounting) -> list[tuple[str, str]]:
     rows += [(f"  rejected: {reason}", f"{count:,}") for reason, count in found.rejected.items()]
     rows += [
         ("Raw items extracted", f"{items.raw:,}"),
-        ("Folded as re-printings of an earlier item", f"{items.folded:,}"),
+        ("  folded as re-printings of an earlier item", f"{items.folded:,}"),
     ]
     rows += [(f"  filtered: {name}", f"{count:,}") for name, count in items.filtered.items()]
     rows += [("Published", f"{items.published:,}")]
