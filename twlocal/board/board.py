@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from twlocal.board import settings as keeper
 from twlocal.board.cells import Cell, ModelFacts, Site, read, reading_of
 from twlocal.board.numbers import Layout, Numbers, per_item
 from twlocal.board.ranks import Measured, Pairs, Rank, compare, ranks
+from twlocal.bundle.strict import Malformed, parse
+from twlocal.formosa.advantage import same_model
 from twlocal.study.axes import Axes, Model, axes
 from twlocal.study.halflife import Dated, HalfLife, halflife
 from twlocal.study.noise import Floor
@@ -199,6 +201,29 @@ def _planned(cell: Cell, numbers: Numbers, standard: str, layouts: Mapping[str, 
     return numbers.n
 
 
+def _plain(name: str) -> str:
+    """A model's name without the precision that sets two of its results apart."""
+    return name.partition(" (")[0]
+
+
+def _drafted(site: Site, bench: str) -> tuple[str, ...]:
+    """The models that drafted a band's items, by the curation.json among the bench's manifests."""
+    found = [_generators(text) for name, text in site.manifests.items() if name.partition("/")[0] == bench]
+    return tuple(name for names in found for name in names)
+
+
+@cache
+def _generators(manifest: str) -> tuple[str, ...]:
+    """`generators.names` of a curation.json; nothing of any other manifest."""
+    try:
+        said = parse(manifest)
+    except Malformed:
+        return ()
+    told = said.get("generators") if isinstance(said, Mapping) else None
+    names = told.get("names") if isinstance(told, Mapping) else None
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
+
+
 def _notes(site: Site, entry: Entry, standard: str, layouts: Mapping[str, Layout]) -> tuple[str, ...]:
     cell, meta = entry.cell, entry.cell.meta
     others = bool(standard) and cell.items != standard and not _same_items(layouts[cell.items], layouts[standard])
@@ -214,7 +239,8 @@ def _notes(site: Site, entry: Entry, standard: str, layouts: Mapping[str, Layout
         "quantised": meta.quantised is True,
         "protocol": "protocol" in meta.marks,
         "deviations": "deviations" in meta.marks,
-        "self_advantage": any(base == one or base.startswith(f"{one} (") for one in advantage),
+        "self_advantage": any(base == one or base.startswith(f"{one} (") for one in advantage)
+        or any(same_model(_plain(base), one) for one in _drafted(site, cell.bench)),
         "other_items": others,
         "protocol_unknown": not meta.protocol,
         "precision_unknown": meta.quantised is None,
