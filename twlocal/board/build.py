@@ -85,7 +85,9 @@ def build(folder: Path, wish: Wish, registry: Registry) -> Built:
     found = gatherer.found
     if not found.cells:
         why = "".join(f"\n  {name}: {reason}" for name, reason in found.left_out[:10])
-        raise UsageError(f"there is no result to show{why}", hint="twlocal runs lists what the database holds")
+        looked = [f"looked in {', '.join(map(str, wish.sources))}"] if wish.sources else []
+        looked += ["twlocal runs lists what the database holds"] if wish.database is not None else []
+        raise UsageError(f"there is no result to show{why}", hint="; ".join(looked))
     reader = _reader(wish.reader, found.cells)
     placed = models.place(found.cells, registry, reader)
     whole = Site(

@@ -127,12 +127,15 @@ class Gatherer:
             self.found.protocols[text.sha256] = protocols.published(text)
 
     def _barred(self, name: str, marks: Sequence[str]) -> bool:
-        for mark in marks:
-            if mark in _OPTIONS and mark not in self._allowed.marks:
-                why = f"{manifests.MARKS[mark]} ({_OPTIONS[mark]} shows it, without a rank)"
-                self.found.left_out.append((name, why))
-                return True
-        return False
+        # All at once: whoever allows one thing should not learn of the next only then.
+        barred = [mark for mark in marks if mark in _OPTIONS and mark not in self._allowed.marks]
+        if not barred:
+            return False
+        options = " ".join(_OPTIONS[mark] for mark in barred)
+        why = f"{'; '.join(manifests.MARKS[mark] for mark in barred)}"
+        verb = "shows" if len(barred) == 1 else "show"
+        self.found.left_out.append((name, f"{why} ({options} {verb} it, without a rank)"))
+        return True
 
     def _source(self, bench: str, *parts: object) -> str:
         gone = sorted(self._withdrawn.get(bench, ()))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from twlocal.cli.common import Stages, json_option, note, out
+from twlocal.errors import UsageError
 
 if TYPE_CHECKING:
     from twlocal.board.build import Built
@@ -94,16 +95,21 @@ def build(folder: Path, **options: Any) -> None:
 def _told(folder: Path, built: Built) -> str:
     board, written = built.board, built.written
     benches = ", ".join(
-        f"{bench.name}: {len(bench.entries)} results, {len(bench.ranked)} ranked" for bench in board.benches
+        f"{bench.name}: {_counted(len(bench.entries), 'result')}, {len(bench.ranked)} ranked" for bench in board.benches
     )
+    kept, removed = len(written.kept), len(written.removed)
     lines = [
-        f"{folder}: {len(board.site.models)} models ({benches}), read with {board.site.reader}",
-        f"{len(written.written):,} files written, {len(written.kept):,} unchanged, {len(written.removed):,} removed",
+        f"{folder}: {_counted(len(board.site.models), 'model')} ({benches}), read with {board.site.reader}",
+        f"{_counted(len(written.written), 'file')} written, {kept:,} unchanged, {removed:,} removed",
     ]
     if built.added:
         last = built.entries[-1]
-        lines.append(f"history: entry {last.no}, {len(last.changes):,} changes")
+        lines.append(f"history: entry {last.no}, {_counted(len(last.changes), 'change')}")
     return "\n".join(lines)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _as_dict(built: Built) -> dict[str, Any]:
@@ -138,6 +144,8 @@ def check(folder: Path, as_json: bool) -> int:
     paired.stats("board")
     from twlocal.board.check import check as look
 
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}", hint="DIR is the folder that `twlocal board build` wrote")
     findings = look(folder)
     if as_json:
         out(json.dumps([{"where": one.where, "what": one.what} for one in findings], ensure_ascii=False, indent=1))

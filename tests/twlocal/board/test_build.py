@@ -296,6 +296,19 @@ def test_manifests_are_published_but_for_what_may_not_be(small, tmp_path, known_
             build(tmp_path / "other", small(own=own, name=f"{says}.db".replace(" ", "")), known_models)
 
 
+def test_who_drafted_a_band_is_annotated_by_its_curation_manifest(small, tmp_path, known_models):
+    own = tmp_path / "board.toml"
+    own.write_text('[benches.exam]\nmanifests = ["curation.json"]\n', encoding="utf-8")
+    manifest = tmp_path / "curation.json"
+    manifest.write_text('{"generators": {"names": ["gpt-oss-120b"], "measured": []}}', encoding="utf-8")
+    built = build(tmp_path / "site", small(own=own), known_models)
+    tagged = [name for name, entry in entries(built).items() if "self_advantage" in entry.notes]
+    assert len(tagged) == 1 and tagged[0].startswith("openai/gpt-oss-120b") and check(tmp_path / "site") == []
+    manifest.write_text('{"generators": [{"name": "gpt-oss-120b"}]}', encoding="utf-8")
+    built = build(tmp_path / "other", small(own=own, name="other.db"), known_models)
+    assert not [name for name, entry in entries(built).items() if "self_advantage" in entry.notes]
+
+
 def test_scores_closer_than_the_noise_of_the_keys_are_marked(tools, small, tmp_path, known_models):
     own = tmp_path / "board.toml"
     own.write_text('[benches.exam]\nkeys = "1/20"\n', encoding="utf-8")
@@ -370,6 +383,12 @@ def test_another_reader_s_numbers_are_not_called_strict(twlocal, questions, mode
     )
     run = twlocal("run", model_file, "--bench", questions, "--backend", "scripted", "--protocol", "own.toml")
     assert run.returncode == 0, run.stderr
+    name = json.loads(twlocal("runs", "--json").stdout)[0]["name"]
+    bundled = twlocal("bundle", name, "--private", "-o", "own.tar.gz", "--allow-deviations", "--allow-unpublishable")
+    assert bundled.returncode == 0, bundled.stderr
+    with pytest.raises(UsageError, match="--allow-unpublishable") as refused:
+        build(tmp_path / "none", Wish(None, (tmp_path / "own.tar.gz",)), known_models)
+    assert refused.value.hint == f"looked in {tmp_path / 'own.tar.gz'}", "no database was asked"
     every = Allowed(frozenset({"quantised", "protocol", "deviations"}))
     built = build(tmp_path / "site", Wish(tmp_path / "twlocal.db", allowed=every), known_models)
     (entry,) = built.board.benches[0].entries
@@ -392,6 +411,13 @@ def test_nothing_to_show_says_why(tools, small, tmp_path, known_models):
     with pytest.raises(UsageError, match="no result to show\n  model-00-exam: the weights are quantised"):
         build(tmp_path / "site", small(quantised), known_models)
     assert not (tmp_path / "site").exists()
+
+
+def test_every_reason_is_told_at_once_and_the_hint_names_where_was_looked(tools, small, tmp_path, known_models):
+    marked = [replace(one, quantised=True, marks=("quantised", "protocol")) for one in few(tools, 1)]
+    with pytest.raises(UsageError, match=r"--allow-quantised --allow-unpublishable show it") as caught:
+        build(tmp_path / "site", small(marked), known_models)
+    assert caught.value.hint == "twlocal runs lists what the database holds"
 
 
 def test_facts_of_the_registry_and_unknown_ones(small, tools, tmp_path):

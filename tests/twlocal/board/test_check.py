@@ -190,3 +190,5 @@ def test_the_command_names_each_file_and_ends_with_1(copy_site, twlocal, box_sit
     assert told.return_value == 1 and json.loads(told.stdout)[0]["where"] == "data/board.json"
     sound = CliRunner().invoke(board, ["check", str(box_site)], standalone_mode=False)
     assert sound.return_value == 0 and "follows from its rows" in sound.stdout
+    absent = twlocal("board", "check", "nowhere")
+    assert absent.returncode == 2 and "there is no folder nowhere" in absent.stderr and absent.stdout == ""
