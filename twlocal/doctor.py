@@ -34,6 +34,7 @@ class Surroundings:
 
     database_writable: whether files can be made in the database's folder. access: per gated model GRANTED, DENIED or
     OFFLINE; empty where it was not asked, and then `access_skipped` says why (offline, off, no_hub, no_token).
+    hub: whether the library that fetches models is installed.
     """
 
     python: tuple[int, int, int]
@@ -43,6 +44,7 @@ class Surroundings:
     token: bool
     access: Mapping[str, str] = field(default_factory=dict)
     access_skipped: str = "no_token"
+    hub: bool = True
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ def examine(
         _database(around),
         Check("token", OK, "token_ok") if around.token else Check("token", NO, "token_missing"),
         _access(around),
+        *([] if around.hub else [Check("hub", SKIP, "hub_missing")]),
     ]
     return Examination(hardware, tuple(checks), models)
 
@@ -237,6 +240,8 @@ def look(
     `ask(repo, token)` says whether the token opens a gated repository. The Hub is asked for all of them at once, and
     whatever has not answered after `patience` seconds counts as not reachable.
     """
+    from importlib.util import find_spec
+
     cache, folder = nearest(model_cache(environ)), nearest(database.absolute().parent)
     token = hub_token(environ)
     around = Surroundings(
@@ -246,6 +251,7 @@ def look(
         # A folder that is not there yet is made by the first run, where its parent allows it.
         database_writable=os.access(folder, os.W_OK | os.X_OK),
         token=bool(token),
+        hub=find_spec("huggingface_hub") is not None,
     )
     gated = [model.id for model in registry.models.values() if model.gated]
     if not token or not gated:
@@ -253,9 +259,7 @@ def look(
     if environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on"):
         return replace(around, access_skipped="off")
     if ask is None:
-        from importlib.util import find_spec
-
-        if find_spec("huggingface_hub") is None:
+        if not around.hub:
             return replace(around, access_skipped="no_hub")
         ask = ask_hub
     return replace(around, access=_ask_all(gated, token, ask, patience))

@@ -72,6 +72,7 @@ def test_a_machine_in_order(known: registry.Registry) -> None:
         ({"cache_free": GIB}, "cache", "no", "HF_HOME", True),
         ({"cache_free": None}, "cache", "skip", "", True),
         ({"token": False}, "token", "no", "HF_TOKEN", True),
+        ({"hub": False}, "hub", "skip", "twlocal[hub]", True),
         ({"access": {}, "access_skipped": "off"}, "access", "skip", "HF_HUB_OFFLINE", True),
         ({"access": {}, "access_skipped": "no_hub"}, "access", "skip", "twlocal[hub]", True),
         ({"access": {}, "access_skipped": "no_token"}, "access", "skip", "no token", True),

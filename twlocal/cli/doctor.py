@@ -116,6 +116,7 @@ def _page(found: Examination, lang: str) -> str:
         page += wrap(f"{said[check.mark]}  {pad(labels[check.name], wide)}{text}", room, " " * (wide + 4))
     for code in found.hardware.notes:
         page += wrap(f"{said['skip']}  " + safe(said[f"note_{code}"], encoding), room, "    ")
+    page += wrap(f"{said['skip']}  " + safe(said["registry_facts"], encoding), room, "    ")
     rows = []
     for runs in found.models:
         if runs.engine is None:

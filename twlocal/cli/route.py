@@ -50,7 +50,8 @@ def route(name: str, **options: Any) -> int:
     known = registry.load(os.environ)
     path = Path(name).expanduser()
     local = path.is_dir() or path.suffix == ".gguf"
-    model = checkpoint.read(path, known) if local and ":" not in name else known.get(name)
+    own = local and ":" not in name  # its facts are those of its own config.json or header
+    model = checkpoint.read(path, known) if own else known.get(name)
     machine, engines, assumed = surroundings(options["machine"], known)
     wishes = Wishes(
         engine=options["backend"],
@@ -72,7 +73,8 @@ def route(name: str, **options: Any) -> int:
     if options["as_json"]:
         out(json.dumps(as_dict(decided, machine, assumed=assumed, if_installed=more), ensure_ascii=False, indent=1))
     else:
-        out(page(decided, machine, language(options["lang"]), assumed=assumed, if_installed=more))
+        lang = language(options["lang"])
+        out(page(decided, machine, lang, assumed=assumed, if_installed=more, from_registry=not own))
     return 0 if decided.engine else 1
 
 
@@ -128,8 +130,16 @@ def as_dict(decided: Route, machine: Hardware, *, assumed: bool, if_installed: s
     }
 
 
-def page(decided: Route, machine: Hardware, lang: str, *, assumed: bool, if_installed: str | None) -> str:
-    """A route as people read it, with every engine's reasons."""
+def page(
+    decided: Route,
+    machine: Hardware,
+    lang: str,
+    *,
+    assumed: bool,
+    if_installed: str | None,
+    from_registry: bool = False,
+) -> str:
+    """A route as people read it, with every engine's reasons. from_registry: no file of the model was read."""
     from twlocal.doctor import describe
     from twlocal.engines import EXTRAS
     from twlocal.report.table import one_line, safe, wrap
@@ -148,6 +158,8 @@ def page(decided: Route, machine: Hardware, lang: str, *, assumed: bool, if_inst
         page += lines("  " + said["thinks"].format(variable=variable), "  ")
     for note in machine.notes:
         page += lines("  " + said[f"note_{note}"], "  ")
+    if from_registry:
+        page += lines("  " + said["registry_facts"], "  ")
     if assumed:
         page += lines("  " + said["assumed"], "  ")
     for verdict in decided.verdicts:

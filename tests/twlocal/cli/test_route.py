@@ -23,6 +23,19 @@ def test_planning_for_a_mac_studio_elsewhere(twlocal: Call) -> None:
     assert "hf_x" not in done.stdout + done.stderr
 
 
+def test_facts_of_the_registry_are_said_to_be_unchecked(twlocal: Call, tmp_path: Path) -> None:
+    words = ("route", "T1", "--machine", MACHINES / "h100.toml")
+    told = " ".join(twlocal(*words, "--lang", "en").stdout.split())
+    assert "general knowledge, not yet compared with their config.json" in told
+    assert "尚未與模型的 config.json 核對" in "".join(twlocal(*words, "--lang", "zh-TW").stdout.splitlines())
+    (tmp_path / "own").mkdir()
+    config = {"architectures": ["LlamaForCausalLM"], "torch_dtype": "bfloat16", "max_position_embeddings": 8192}
+    (tmp_path / "own" / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (tmp_path / "own" / "model.safetensors").write_bytes(bytes(100))
+    own = twlocal("route", tmp_path / "own", *words[2:], "--lang", "en").stdout
+    assert "own on " in own and "not yet compared" not in own, "a checkpoint's own config.json was read"
+
+
 def test_gated_without_token_ends_with_one(twlocal: Call) -> None:
     env = {"HF_TOKEN": "", "HF_TOKEN_PATH": "/nowhere"}
     done = twlocal("route", "Llama-3.3-70B", "--machine", MACHINES / "m3-ultra-256gb.toml", env=env)
