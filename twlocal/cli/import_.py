@@ -50,6 +50,6 @@ def import_(path: Path, database: Path, **options: Any) -> None:
         what = "a run with its responses" if one.kind == "run" else f"a result ({one.kind})"
         marks = f", marked {', '.join(one.marks)}" if one.marks else ""
         state = "imported" if one.new else "was there already"
-        out(f"{one.name}: {what}, {one.rows:,} rows, {state}{marks}")
+        out(f"{one.name}: {what}, {one.rows:,} row{'' if one.rows == 1 else 's'}, {state}{marks}")
         for line in one.notes:
             note(f"  {line}")

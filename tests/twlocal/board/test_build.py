@@ -458,6 +458,10 @@ def test_the_command_builds_from_a_database_and_from_a_folder(tools, small, twlo
         and "history: entry 1, 6 changes" in done.stdout
     )
     shutil.rmtree(tmp_path / "site")
+    small(few(tools, 1), name="one.db")
+    alone = twlocal("board", "build", "site", "--db", "one.db")
+    assert "1 model (exam: 1 result, 1 ranked)" in alone.stdout
+    shutil.rmtree(tmp_path / "site")
     tools.exchange_folder(tmp_path / "results", 2)
     done = twlocal("board", "build", "site", "--from", "results")
     assert "2 models" in done.stdout and "read with board" in done.stdout  # not the database that lies there too

@@ -123,3 +123,13 @@ def test_a_withdrawn_list_must_hold_content_hashes(twlocal: Call, name: str, tmp
     done = twlocal("verify", "out", "--withdrawn", "gone.txt")
     assert done.returncode == 2
     assert "is not a content hash" in done.stderr
+
+
+def test_one_row_is_not_called_rows(twlocal: Call, questions: Path, model_file: Path) -> None:
+    run = twlocal("run", model_file, "--bench", questions, "--backend", "scripted", "--limit", "1")
+    assert run.returncode == 0, run.stderr
+    name = json.loads(twlocal("runs", "--json").stdout)[0]["name"]
+    allowed = ("--allow-deviations", "--allow-unpublishable", "--allow-quantised")
+    assert twlocal("bundle", name, "--private", "-o", "one.tar.gz", *allowed).returncode == 0
+    taken = twlocal("import", "one.tar.gz", "--db", "new.db")
+    assert ", 1 row, imported" in taken.stdout, taken.stderr
