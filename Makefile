@@ -55,7 +55,7 @@ demo-formosa: $(VENV)/.installed-demo-formosa
 	@echo "  $(BIN)/twlocal run MODEL --bench $(FORMOSA_OUT)                (the card: $(FORMOSA_OUT)/README.md)"
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 	@echo "Every test that can run here has passed; a skipped one says above what it needs. Real engines: make test-engines"
 
 # Real engines and servers with a real small model, and what takes longer.

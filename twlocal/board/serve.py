@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -61,9 +63,22 @@ def server(folder: Path, port: int) -> ThreadingHTTPServer:
 
 def serve(folder: Path, port: int, say: Callable[[str], None]) -> None:
     """Serve until interrupted. `say` is told the address once it can be opened."""
-    with server(folder, port) as running:
+    with server(folder, port) as running, _ended_by(signal.SIGINT, signal.SIGTERM):
         say(f"http://{LOOPBACK}:{running.server_address[1]}/")
         try:
             running.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
             return
+
+
+@contextmanager
+def _ended_by(*signals: signal.Signals) -> Iterator[None]:
+    """Within the block each of `signals` raises KeyboardInterrupt, also in a job that a script began with `&`: its shell
+    has SIGINT ignored there, and the server could only be killed.
+    """
+    before = {one: signal.signal(one, signal.default_int_handler) for one in signals}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)

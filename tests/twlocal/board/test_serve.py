@@ -76,13 +76,21 @@ def test_a_port_that_is_taken_is_named(address, tmp_path):
         server(tmp_path / "site", address[1])
 
 
-def test_the_command_says_its_address_and_ends_on_ctrl_c(start, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("ignored", [False, True])
+def test_the_command_says_its_address_and_ends_on_ctrl_c(start, tmp_path, number, ignored):
+    """Also where it was begun with SIGINT ignored, as a shell does for `… &` in a script."""
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "index.html").write_text("here", encoding="utf-8")
-    process = start("board", "serve", "site")
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if ignored else None
+    try:
+        process = start("board", "serve", "site")
+    finally:
+        if ignored:
+            signal.signal(signal.SIGINT, before)
     said = process.stdout.readline().strip()
     host, _, port = said.removeprefix("http://").rstrip("/").partition(":")
     assert get((host, int(port)), "/")[2] == "here"
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, error = process.communicate(timeout=30)
     assert process.returncode == 0 and "Traceback" not in error
