@@ -73,8 +73,9 @@ def serve(folder: Path, port: int, say: Callable[[str], None]) -> None:
 
 @contextmanager
 def _ended_by(*signals: signal.Signals) -> Iterator[None]:
-    """Within the block each of `signals` raises KeyboardInterrupt, also in a job that a script began with `&`: its shell
-    has SIGINT ignored there, and the server could only be killed.
+    """Within the block each of `signals` raises KeyboardInterrupt.
+
+    Also in a job that a script began with `&`, where the shell has SIGINT ignored: it could only be killed otherwise.
     """
     before = {one: signal.signal(one, signal.default_int_handler) for one in signals}
     try:
