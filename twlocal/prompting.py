@@ -6,7 +6,8 @@ Pure: the tokenizer is a parameter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -95,6 +96,31 @@ class Prompter:
                 del self._openings[next(iter(self._openings))]
             self._openings[before] = known
         return known
+
+
+class Intake:
+    """Requests on their way to an engine with `slots` places: pulled only as places get free, prompts made of them.
+
+    waiting: prompts that are pulled and not begun, in order. ended: there are no more requests.
+    """
+
+    def __init__(self, requests: Iterable[Request], prompter: Prompter, slots: int) -> None:
+        self._source, self._prompter, self._slots = iter(requests), prompter, slots
+        self.waiting: deque[Prompt] = deque()
+        self.ended = False
+
+    def pull(self, busy: int) -> Iterator[Completion]:
+        """Pull as many as there are places besides those `busy`; the completions of requests that are not asked."""
+        while not self.ended and len(self.waiting) + busy < self._slots:
+            request = next(self._source, None)
+            if request is None:
+                self.ended = True
+                return
+            prompt = self._prompter.prompt(request)
+            if isinstance(prompt, Completion):
+                yield prompt
+            else:
+                self.waiting.append(prompt)
 
 
 def _common(first: Sequence[int], second: Sequence[int]) -> list[int]:

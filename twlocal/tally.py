@@ -17,51 +17,24 @@ REFUSED = "refusal"  # the flag of a response that the server itself marks as a 
 ORDINAL = "ordinal"  # the flag of a box that was read by position (甲乙丙丁)
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Counts of responses; those of disjoint sets add up with `+`. Rates are shares of `n`, or None while it is 0.
+class Rates:
+    """Rates and intervals that follow from counts of n responses: of a `Tally`, or of the board's own columns.
 
-    n: responses answered, of `planned`. items: distinct questions among them, fewer than n where each is asked several
-    times. parsed, lenient_parsed: those the score's and the lenient reader could read. boxes: those with a `\\boxed{}`.
-    refused: refused by the model in so many words; filtered: cut or withheld by a filter (no row counts as both).
-    ordinal: read from 甲乙丙丁. no_final: without a final text (a thought that never ended). reasoning_only: nothing
-    but a reasoning field came back. empty: nothing at all came back. Token sums are over the rows that tell; `untold`
-    are those that do not say how many tokens they wrote.
+    A rate is a share of n; None while that is 0, or where the count is not told (None).
     """
 
-    n: int = 0
-    planned: int = 0
-    items: int = 0
-    correct: int = 0
-    lenient_correct: int = 0
-    boxes: int = 0
-    parsed: int = 0
-    lenient_parsed: int = 0
-    ordinal: int = 0
-    truncated: int = 0
-    refused: int = 0
-    filtered: int = 0
-    loops: int = 0
-    no_final: int = 0
-    thought: int = 0
-    reasoning_only: int = 0
-    empty: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    reasoning_tokens: int = 0
-    untold: int = 0
+    __slots__ = ()
+    n: int
+    items: int
+    correct: int
+    lenient_correct: int
+    boxes: int | None
+    parsed: int
+    lenient_parsed: int
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(*(getattr(self, name) + getattr(other, name) for name in _FIELDS))
-
-    def share(self, count: int) -> float | None:
+    def share(self, count: int | None) -> float | None:
         """`count` as a share of the answered rows; None where there is none."""
-        return count / self.n if self.n else None
-
-    @property
-    def complete(self) -> bool:
-        """Whether every planned row is answered."""
-        return self.n == self.planned > 0
+        return None if count is None or not self.n else count / self.n
 
     @property
     def accuracy(self) -> float | None:
@@ -99,6 +72,49 @@ class Tally:
 
     def _wilson(self, count: int) -> Interval:
         return wilson(count * self.items / self.n, self.items) if self.n else wilson(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally(Rates):
+    """Counts of responses; those of disjoint sets add up with `+`. Rates are shares of `n`, or None while it is 0.
+
+    n: responses answered, of `planned`. items: distinct questions among them, fewer than n where each is asked several
+    times. parsed, lenient_parsed: those the score's and the lenient reader could read. boxes: those with a `\\boxed{}`.
+    refused: refused by the model in so many words; filtered: cut or withheld by a filter (no row counts as both).
+    ordinal: read from 甲乙丙丁. no_final: without a final text (a thought that never ended). reasoning_only: nothing
+    but a reasoning field came back. empty: nothing at all came back. Token sums are over the rows that tell; `untold`
+    are those that do not say how many tokens they wrote.
+    """
+
+    n: int = 0
+    planned: int = 0
+    items: int = 0
+    correct: int = 0
+    lenient_correct: int = 0
+    boxes: int = 0
+    parsed: int = 0
+    lenient_parsed: int = 0
+    ordinal: int = 0
+    truncated: int = 0
+    refused: int = 0
+    filtered: int = 0
+    loops: int = 0
+    no_final: int = 0
+    thought: int = 0
+    reasoning_only: int = 0
+    empty: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    untold: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(*(getattr(self, name) + getattr(other, name) for name in _FIELDS))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every planned row is answered."""
+        return self.n == self.planned > 0
 
     @property
     def against_chance(self) -> str | None:

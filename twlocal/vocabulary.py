@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
+from twlocal import box_stop
 from twlocal.backend import Message
 from twlocal.chat import ChatTemplate, bos_ids
 from twlocal.decode import MARKERS
@@ -56,6 +57,11 @@ class Vocabulary:
         shown = [token for token in tokens if token not in self._hidden]
         # The clean-up that some tokenizers ask for takes blanks out of what the model wrote.
         return str(self._tokenizer.decode(shown, clean_up_tokenization_spaces=False))
+
+    def boxed(self, tokens: Sequence[int], opened: str) -> bool:
+        """Whether an answer of `tokens` may end at its box (see `box_stop.enough`); asked after each of its tokens."""
+        # Only a token that closes a brace can have closed a box.
+        return "}" in self.text(tokens[-1:]) and box_stop.enough(self.text(tokens), opened)
 
     def ends(self, template: ChatTemplate) -> frozenset[int]:
         """Ids that end an answer: the known ones, and what ends a turn in the template. Raises ModelError for none."""

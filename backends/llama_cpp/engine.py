@@ -18,7 +18,7 @@ from twlocal.backends.llama_cpp.settings import Settings, parse
 from twlocal.chat import ChatTemplate, bos_ids, required_template
 from twlocal.decode import text_of
 from twlocal.errors import UsageError
-from twlocal.prompting import Prompt, Prompter
+from twlocal.prompting import Intake, Prompt, Prompter
 
 _GPU_SLOTS = 8
 
@@ -138,24 +138,13 @@ class LlamaCpp:
     def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
         """Answer requests, never holding more of them than there are slots (see `twlocal.backend.Backend`)."""
         decoder = self._decoder
-        source = iter(requests)
-        waiting: deque[Prompt] = deque()
-        ended = False
+        intake = Intake(requests, self._prompter, decoder.slots)
         try:
             while True:
-                while not ended and len(waiting) + decoder.active < decoder.slots:
-                    request = next(source, None)
-                    if request is None:
-                        ended = True
-                        break
-                    prompt = self._prompter.prompt(request)
-                    if isinstance(prompt, Completion):
-                        yield prompt
-                    else:
-                        waiting.append(prompt)
-                if not waiting and not decoder.active:
+                yield from intake.pull(decoder.active)
+                if not intake.waiting and not decoder.active:
                     return
-                self._admit(waiting)
+                self._admit(intake.waiting)
                 for job in decoder.step():
                     yield self._completion(job)
         finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,7 +27,7 @@ from twlocal.backends.mlx.sampling import greedy, nucleus
 from twlocal.backends.mlx.settings import NATIVE, Settings, parse
 from twlocal.chat import ChatTemplate, required_template
 from twlocal.errors import BackendError, UsageError
-from twlocal.prompting import Prompt, Prompter
+from twlocal.prompting import Intake, Prompt, Prompter
 
 SLOTS = 16
 _PREFILL = 8  # prompts read at once, at most
@@ -147,25 +146,14 @@ class Mlx:
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
         """Answer requests, never holding more of them than there are slots (see `twlocal.backend.Backend`)."""
-        source = iter(requests)
-        waiting: deque[Prompt] = deque()
+        intake = Intake(requests, self._prompter, self._slots)
         jobs: dict[int, _Job] = {}
-        ended = False
         batch = self._batch()
         try:
             while True:
-                while not ended and len(waiting) + len(jobs) < self._slots:
-                    request = next(source, None)
-                    if request is None:
-                        ended = True
-                        break
-                    prompt = self._prompter.prompt(request)
-                    if isinstance(prompt, Completion):
-                        yield prompt
-                    else:
-                        waiting.append(prompt)
-                while waiting and self._fits(waiting[0], jobs):
-                    self._start(batch, waiting.popleft(), jobs)
+                yield from intake.pull(len(jobs))
+                while intake.waiting and self._fits(intake.waiting[0], jobs):
+                    self._start(batch, intake.waiting.popleft(), jobs)
                 if not jobs:
                     return
                 yield from self._step(batch, jobs)
@@ -223,7 +211,7 @@ class Mlx:
             if response.finish_reason is not None:
                 del jobs[response.uid]
                 finished.append(self._completion(job, response))
-            elif self._settings.stop_at_box and self._boxed(job):
+            elif self._settings.stop_at_box and self._model.vocabulary.boxed(job.tokens, job.prompt.opened):
                 batch.remove([response.uid])
                 del jobs[response.uid]
                 finished.append(self._completion(job, response, stopped=True))
@@ -232,12 +220,6 @@ class Mlx:
             del response, responses
             self._library.core.clear_cache()
         yield from finished
-
-    def _boxed(self, job: _Job) -> bool:
-        # Only a token that closes a brace can have closed a box.
-        return "}" in self._model.vocabulary.text(job.tokens[-1:]) and box_stop.enough(
-            self._model.vocabulary.text(job.tokens), job.prompt.opened
-        )
 
     def _completion(self, job: _Job, response: Any, *, stopped: bool = False) -> Completion:
         prompt = job.prompt

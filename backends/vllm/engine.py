@@ -32,7 +32,7 @@ from twlocal.backends.vllm.settings import Settings, parse
 from twlocal.chat import ChatTemplate, required_template
 from twlocal.errors import EngineDied, ModelError, UsageError
 from twlocal.folder import Folder
-from twlocal.prompting import Prompt, Prompter
+from twlocal.prompting import Intake, Prompt, Prompter
 from twlocal.vocabulary import Vocabulary
 
 _FINISH = {"stop": FINISH_STOP, "length": FINISH_LENGTH}
@@ -181,25 +181,14 @@ class Vllm:
 
         Raises EngineDied where vLLM fails; the next call starts it again.
         """
-        source = iter(requests)
-        waiting: deque[Prompt] = deque()
+        intake = Intake(requests, self._prompter, self._slots)
         jobs: dict[str, _Job] = {}
-        ended = False
         try:
             while True:
-                while not ended and len(waiting) + len(jobs) < self._slots:
-                    request = next(source, None)
-                    if request is None:
-                        ended = True
-                        break
-                    prompt = self._prompter.prompt(request)
-                    if isinstance(prompt, Completion):
-                        yield prompt
-                    else:
-                        waiting.append(prompt)
-                yield from self._admit(waiting, jobs)
+                yield from intake.pull(len(jobs))
+                yield from self._admit(intake.waiting, jobs)
                 if not jobs:
-                    if waiting or not ended:
+                    if intake.waiting or not intake.ended:
                         continue
                     return
                 yield from self._step(jobs)
@@ -275,15 +264,10 @@ class Vllm:
             if output.finish:
                 del jobs[output.number]
                 yield self._completion(job, output)
-            elif self._settings.stop_at_box and self._boxed(job, output):
+            elif self._settings.stop_at_box and self._vocabulary.boxed(output.tokens, job.prompt.opened):
                 core.abort([output.number])
                 del jobs[output.number]
                 yield self._completion(job, output, stopped=True)
-
-    def _boxed(self, job: _Job, output: Output) -> bool:
-        # Only a token that closes a brace can have closed a box.
-        text = self._vocabulary.text
-        return "}" in text(output.tokens[-1:]) and box_stop.enough(text(output.tokens), job.prompt.opened)
 
     def _completion(self, job: _Job, output: Output, *, stopped: bool = False) -> Completion:
         prompt, tokens = job.prompt, output.tokens

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from twlocal.board.cells import ItemSet, Read
-from twlocal.stats import Interval, wilson
+from twlocal.tally import Rates
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """Counts of responses; rates are shares of n, None while it is 0 or the count is not told (None).
+class Numbers(Rates):
+    """Counts of responses as a result's columns tell them, with the rates and intervals of `twlocal.tally`.
 
     items: distinct questions among the n responses. The other fields are those of `twlocal.tally.Tally`.
     """
@@ -29,37 +29,6 @@ class Numbers:
     parsed: int
     lenient_parsed: int
     truncated: int | None
-
-    def share(self, count: int | None) -> float | None:
-        return None if count is None or not self.n else count / self.n
-
-    @property
-    def accuracy(self) -> float | None:
-        return self.share(self.correct)
-
-    @property
-    def lenient_accuracy(self) -> float | None:
-        return self.share(self.lenient_correct)
-
-    @property
-    def box_rate(self) -> float | None:
-        return self.share(self.boxes)
-
-    @property
-    def parse_rate(self) -> float | None:
-        return self.share(self.parsed)
-
-    @cached_property
-    def interval(self) -> Interval:
-        """Wilson 95% of `accuracy`, over distinct questions: repeats of one tell nothing new (as in Tally)."""
-        return self._wilson(self.correct)
-
-    @cached_property
-    def lenient_interval(self) -> Interval:
-        return self._wilson(self.lenient_correct)
-
-    def _wilson(self, count: int) -> Interval:
-        return wilson(count * self.items / self.n, self.items) if self.n else wilson(0, 0)
 
 
 class Layout:
