@@ -25,11 +25,11 @@ CUE = re.compile(
     r"答案(?:選項)?|解答|正解|正確的?選項|最(?:佳|適當|合適|恰當|適合|符合)的?選項|答(?<![回問應作解]答)(?=\s?:)"
     r"|本題|此題|這一?題|該題"
     r"|選(?<![候挑篩當單複多評遴甄競罷普推首入獲精]選)擇?(?!項|題|民|舉|任|手|區|定|取|用|罷|票)|擇(?<!選擇)"
-    r"|(?:更正|修正|訂正)(?:後?[為成選是]|\s?:)|改[為成選]"
+    r"|(?:更正|修正|訂正)(?:後?[為成選是]|\s?:)|改[為成選]|重新作答(?=\s?:)|傾向於?(?:選擇?)?"
     r"|結論(?=\s?[:是為])|正確的?(?=應該?[是為]|[是為]\s?[(*「]{0,3}[A-Z])"
     r"|我(?:個人)?(?:認為|覺得|相信|猜測?)(?:應該|可能|應)?是"
 )
-ENGLISH_HINTS = ("ans", "option", "choice", "select", "pick", "choos", " with", " for", " it")
+ENGLISH_HINTS = ("ans", "option", "choice", "select", "pick", "choos", " with", " for", " it", " toward")
 # For lower-cased text; that no letter stands before the match is for the caller to see.
 ENGLISH_CUE = re.compile(
     r"answer(?![a-rt-z])|ans(?=\.?\s?:|\. )"
@@ -38,6 +38,7 @@ ENGLISH_CUE = re.compile(
     r"|my (?:option|choice|selection|pick)(?![a-z])"
     r"|choose(?![a-z])|choosing(?![a-z])|pick(?:ing)?(?![a-z])|select(?:ing)?(?![a-z])"
     r"|go(?:ing)? with(?![a-z])|opt for(?![a-z])|vote for(?![a-z])"
+    r"|lean(?:ing)?(?: more)? towards?(?![a-z])"
     r"|correction(?=\s?:)|conclusion(?=\s?:)"
     r"|i(?: think| believe| guess| am confident| am sure|'m confident|'m sure)(?: that)?"
     r" it(?:'s| is| must be| should be| has to be)"
@@ -66,7 +67,7 @@ NEGATION = re.compile(
 VERB = re.compile(rf"[是為:=→⇒➡在]|選(?!項)擇?|屬於?|{_english('is|was|be|being|seems to be|appears to be')}")
 LINK = re.compile(
     rf"(?:{NEGATION.pattern}|{VERB.pattern}|[\s*_\"'’”」』】〕\])#`~,，.]"
-    r"|應該|應當|當|絕對|肯定|應|就|即|便|會|只能|只有|最有?可能|可能|很|一定|必定|必然|必|當然|顯然|確實|仍然?|還"
+    r"|應該|應當|當然|當|其實|實際上?|實則|絕對|肯定|應|就|即|便|會|只能|只有|最有?可能|可能|很|一定|必定|必然|必|顯然|確實|仍然?|還"
     r"|似乎|看來|看起來|理應|乃|則|也|都|因此|了|的|出|我們?|認為|最終|最後"
     r"|"
     + _english(
@@ -90,6 +91,7 @@ AFTER = re.compile(rf"(?:{CLOSERS}|\\[)\]]|{_HTML}){{0,12}}")
 WORD = re.compile(
     r"[A-Za-z0-9^'’=+%°ⅠⅡα-ω′]|_[A-Za-z0-9{]|\\(?![)\]n])|\.[A-Za-z0-9](?![a-z])"
     r"|[-‐–/:](?=[A-Za-z0-9])(?![A-Z](?![A-Za-z0-9]))"
+    r"|\s?(?:-{1,2}>|=>|[→⇒⟶]\s?[A-Z])|<(?![/|a-z])|\s?:\s?[A-Z]\s?(?:\Z|[=:.。,，\n])"
 )
 TERM = re.compile(r"\s?(?:型|級|群|肝|細胞|類|組|點|圖|股|片|餐|君|某|公司|國|市|縣|段|區|柱|井|案|廠|車|班)")
 # The statement ends there, or goes on in a way that leaves the letter an option.
@@ -116,6 +118,15 @@ REJECTED = re.compile(
     r"(?:(?:是|為)?(?:錯誤?的|錯誤(?!的?選項|的?敘述|者)|不對|不正確|有誤|不可能|不成立)"
     r"|(?i:(?:is|was) (?:not|wrong|incorrect|false|too)|isn't|can't be|cannot be))"
     r"|\s{0,4}[,，.。…—;]{0,3}\s{0,4}(?:不對(?!的)|錯了|等等|且慢|不不|(?i:wait|no,|hmm|hold on|actually,? no))"
+    # 答案是 A，但這是錯的; 答案是 A 的說法有誤; "the answer is A but this is wrong".
+    r"|\s{0,4}[,，.。;；]?\s{0,4}(?:但|不過|可是|然而)?(?:[這此那]個?|的)(?:說法|想法|看法|答案|推論|結論|選擇)?"
+    r"(?:其實|顯然|應該|並|也){0,2}是?(?:錯誤?的|錯了|不對|不正確|有誤|不成立)"
+    r"|\s{0,4}[,，.。;；]?\s{0,4}(?i:(?:but|however,?|though)\s(?:this|that|it)(?: is|'s| was)"
+    r"\s(?:wrong|incorrect|false|not (?:right|correct|true)))"
+)
+# Right behind a choice: what would come of it (選 A：錯誤).
+COMES_WRONG = re.compile(
+    r"\s{0,4}[:,，]\s{0,2}(?:是|為|就)?(?:錯誤?(?:的|了)?|不對|不正確|有誤|(?i:wrong|incorrect))\s{0,2}(?:\Z|[。.,，;；\n])"
 )
 # Behind a statement, at the beginning of a clause: it is taken back. 不對 and 應為 are said of other options too, so
 # they count with a stop behind them, or with a letter right behind the statement.
@@ -133,15 +144,26 @@ INSTEAD = re.compile(
     r"{0,24}(?P<x>[A-Z])(?![A-Za-z0-9])"
 )
 LONE_LETTER = re.compile(r"(?<![A-Za-z0-9'’_^])[A-Z](?![A-Za-z0-9'’_^])")
-IF_AFTER = re.compile(rf"\s{{0,2}}[,，]?\s{{0,2}}(?:如果|若|{_english('if|only if|unless', whole=False)})")
+IF_AFTER = re.compile(
+    rf"\s{{0,2}}的話|\s{{0,2}}[,，]?\s{{0,2}}(?:如果|若|{_english('if|only if|unless', whole=False)})"
+)
 # A second letter.
 SEVERAL = re.compile(
-    r"(?P<comma>\s{0,4}[,，])?\s{0,4}"
-    rf"(?:(?P<hard>或者?(?:許|可能)?|也(?:許|可能|可以?)|亦可能?|還是|抑或|/|~|至|到"
-    rf"|{_english('or(?: maybe| possibly| perhaps)?|to|maybe|perhaps', whole=False)})"
+    r"(?P<comma>\s{0,4}[,，;；])?\s{0,4}(?:\(\s?(?=[或也亦]|(?i:or|and|maybe|perhaps|possibly)(?![a-z])))?"
+    rf"(?:(?P<hard>(?:及/)?或者?(?:許|可能)?|也(?:許|有?可能|可以?)|亦(?:可能?|有可能)|還是|抑或|/|~|至|到"
+    rf"|{_english('or(?: maybe| possibly| perhaps)?|and(?:/or| maybe| possibly| perhaps)', whole=False)}"
+    rf"|{_english('to|maybe|perhaps', whole=False)})"
     rf"|(?P<soft>[、&+\-]|和|與|及|以及|跟|{_english('and', whole=False)}))?"
     r"\s{0,4}(?:答案)?[是為選]?(?:選項|(?i:option|choice))?[\s(*_\[「\"]{0,6}"
     rf"(?P<y>[A-Z{ORDINALS}])(?![A-Za-z0-9'’])(?P<rest>{CLOSERS}{{0,6}}\s?)"
+)
+# The same in lower case, where the first one is in it too ("a, b, and c").
+SEVERAL_SMALL = re.compile(
+    r"\s{0,2}[,，、/&]?\s{0,2}(?:(?<=[\s,，、/&])(?:and|or|和|或)\s{0,2})?(?<=[\s,，、/&和或(])\(?[a-z](?![a-z0-9'’])"
+)
+# 選 A 或選 C, "choose A or choose C": read from the second one.
+OR_BEFORE = re.compile(
+    r"[A-Z]\s{0,2}[,，]?\s{0,2}(?:或者?|或是|還是|抑或|也可以?|亦可以?|(?i:or))\s{0,2}(?i:(?:the|i(?:'d| would)?)\s)?\Z"
 )
 MORE = re.compile(
     r"(?:\s{0,2}(?:[、,，/和與及]|(?i:and|or))\s{0,2}[(*]{0,3}[A-Z](?![A-Za-z0-9])" + CLOSERS + r"{0,4}){0,6}\s?"
@@ -167,16 +189,22 @@ OTHERS_BEFORE = re.compile(
     r"(?:人|者|學生|考生|同學|[你您他她]們?"
     r"|(?i:people|students?|many|some|others|they|you(?: might| may| could)?|tempt\w{0,4} to))\s{0,2}"
     r"(?:會|可能|常|容易|都|就|(?i:would|might|may|often|will|could)){0,3}\s{0,2}\Z"
+    # 我本來想選 A: not any more.
+    r"|(?:本來|原本|起初|一開始|最初|差點|險些)(?:就|也)?(?:是|想|要|打算|會|考慮|以為)?[要去]?\s{0,2}\Z"
+    r"|(?i:(?:at first|initially|originally|almost),?\s{1,2}(?:i\s{1,2})?(?:want(?:ed)? to\s|would\s)?)\Z"
 )
 WRONG_BEFORE = re.compile(
     r"(?:不|非|錯誤的?|不正確的?|不適當的?|不是"
-    r"|(?i:wrong |incorrect |in|false |bad |other |an |every |each |your |possible ))\Z"
+    # Somebody else's answer, another question's, the one that many give.
+    r"|(?:常見|普遍|熱門|典型|學生|考生|同學|網友|他人|別人|[他她]們?|多數人?)的?|(?:[上前下另]一|類似?|同類|相關)題目?的?"
+    r"|(?i:wrong |incorrect |in|false |bad |other |an |every |each |your |possible |common |popular |frequent |one "
+    r"|least [a-z]{1,12} |previous |similar |his |her |their |(?:[a-z]'s|s') ))\Z"
 )
 # 誰說答案是 A, "some people say the answer is A".
 OTHERS_SAY_BEFORE = re.compile(
     r"(?:(?:誰|[別他她]人|有[些的]?人|大家|網友|網路上?)(?:都|常|會)?[說認以]為?|據說|傳聞|謠傳"
     r"|(?i:(?:people|students?|many|some|others|they|who)\s{1,2}(?:may |might |would |will |often )?"
-    r"(?:says?|said|thinks?|thought|believes?|believed|claims?|claimed)))"
+    r"(?:says?|said|thinks?|thought|believes?|believed|claims?|claimed|picks?|picked|choo?ses?|chosen?|selects?)))"
     r"[,，]?\s{0,2}(?:that\s)?(?:the\s)?(?:正確的?|(?i:correct|right)\s)?\Z"
 )
 # "second_answer", "wrong_answer": a key of its own. These words before it leave it the answer.
@@ -187,6 +215,11 @@ SUPPOSED = re.compile(
 )
 MUST = re.compile(r"必須|非選|一定要|只能|非得|(?i:had to|have to|must|forced)")
 CONCLUDES = re.compile(rf"故|因此|所以|綜上|可知|應|(?i:therefore|thus|hence)|{_english('so')}")
+# Another question than the one asked: what it would have for an answer says nothing here.
+OTHER_QUESTION = re.compile(
+    r"(?:若|如果|假如|假設|倘若?|要是)(?:是|把|將)?(?:本題|題目|題幹|此題|這題|問題)?(?:是|要)?[改換變問]"
+    r"|(?i:(?<![a-z])(?:if|had) (?:the question|it|we)(?: had)?(?: been)? (?:asked|were|was asking))"
+)
 THEN = re.compile(r"則|就|那麼|(?i:then|would)")
 SENTENCE_END = re.compile(r"[。!?\n;；]|\.\s")
 # What may stand before a letter that opens its clause; "Hepatitis B is the answer" says nothing about an option B.
@@ -196,7 +229,16 @@ OWN_BEFORE = re.compile(
     r"|conclude)))[\s(*_「\"“\[【#$]{0,8}\Z"
 )
 DOUBT_BEFORE = re.compile(
-    r"(?:不認為|不覺得|並非|不是|以為|如果|若|是否|和|與|或|及|、|/"
-    r"|(?i:don't think|not think|doubt|whether|if|nor|or|and|neither|not))\s{0,2}"
+    r"(?:不認為|不覺得|不能說|無法認定|(?:並非|並不是|不是)(?:只有|僅)?|以為|如果|若|是否|和|與|或|及|、|/|(?<![我們本])認為"
+    r"|(?i:don't think|not think|doubt|whether|if|nor|or|and|neither|not|not true that|not the case that"
+    r"|(?:people|students?|many|some|others|they) (?:think|believe|say|claim)s?(?: that)?))\s{0,2}"
     r"(?:選項|(?i:option|that|choice))?[\s(*「]{0,6}\Z"
 )
+# Behind an option that is called correct: it is no answer for all that.
+BUT_NO_ANSWER = re.compile(
+    r"[^。\n;；]{0,24}?(?:(?:不是|並非|而非|非|不為)(?:本題|此題|這題|題目|題幹)?的?(?:答案|所問|要求)"
+    r"|(?i:(?:is|'s) not (?:the answer|what)|isn't (?:the answer|what)|not what))"
+)
+# What makes the first verdict of a text its last one as well.
+ONLY = re.compile(r"只有|僅|唯|最|故|所以|因此|可知|(?i:only|so|thus|therefore|hence|most)")
+ALSO = re.compile(r"[也亦]|(?i:also)")

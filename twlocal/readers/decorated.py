@@ -33,7 +33,7 @@ _OPTION = re.compile(
     r"(?:(?:選項|答案(?:選項)?(?:應?[是為])?|正確(?:答案|選項)(?:[是為])?"
     r"|(?i:(?:the )?(?:correct |final )?(?:answer|option|choice)(?: is)?))"
     rf"[{_DECORATION}:.]*+)?"
-    rf"(?P<x>[A-Za-z{ORDINALS}])(?![A-Za-z0-9'’#♯])"
+    rf"(?P<x>[A-Za-z{ORDINALS}])(?![A-Za-z0-9#♯]|(?<!['‘][A-Za-z])['’])"
 )
 # Behind a label: a verdict instead of the option's text, or the next label.
 _DENIED = re.compile(r"\s*(?:是|為)?(?:錯|不對|不正確|有誤|(?i:wrong|incorrect|false)(?![a-z]))")

@@ -17,7 +17,7 @@ Pure, and linear in the text's length: no pattern here has an unbounded repeat.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 UNCLOSED_THINKING = "unclosed_thinking"
 NO_FINAL_CHANNEL = "no_final_channel"
@@ -25,13 +25,13 @@ REASONING_ONLY = "reasoning_only"
 CONTROL_CHARACTER = "control_character"
 
 
-@dataclass(frozen=True, slots=True)
-class Final:
+class Final(NamedTuple):
     """What of a response is read.
 
     text: the final text, None where there is none (a thought never closed, a harmony response with only analysis).
     flags: what was odd, see the constants of this module. source: the text it was taken from (the response, or the
     reasoning field under `reasoning_only`). start: index of `text` in it. thought: index at which the thinking ends.
+    cut: the response was ended by its budget of tokens, so that more would have followed.
     """
 
     text: str | None
@@ -39,6 +39,7 @@ class Final:
     source: str = ""
     start: int = 0
     thought: int = 0
+    cut: bool = False
 
     @property
     def thinking(self) -> str:
@@ -75,7 +76,7 @@ def final_text(text: str, reasoning: str = "", finish: str = "stop") -> Final:
     finished by itself (finish "stop"), and is then flagged `reasoning_only`.
     """
     if text and not text.isspace():
-        return _split(text, ())
+        return _split(text, (), finish == "length")
     if not reasoning or reasoning.isspace():
         return Final("")
     if finish != "stop":
@@ -95,7 +96,7 @@ def _closes(tag: re.Match[str]) -> bool:
     return any(tag[mark] for mark in ("slash", "square", "kimi", "closed")) or (tag["cohere"] or "").upper() == "END"
 
 
-def _split(text: str, flags: tuple[str, ...]) -> Final:
+def _split(text: str, flags: tuple[str, ...], cut: bool = False) -> Final:
     start, end, thought_end = 0, len(text), 0
     # The common tag is found without a pattern; only what follows its last occurrence has to be looked at closely.
     close = text.rfind("</think>")
@@ -123,7 +124,7 @@ def _split(text: str, flags: tuple[str, ...]) -> Final:
     body = text if (start, end) == (0, len(text)) else text[start:end]
     if "\x08" in body or "\x0c" in body:
         flags = (*flags, CONTROL_CHARACTER)
-    return Final(body, flags, text, start, thought_end)
+    return Final(body, flags, text, start, thought_end, cut)
 
 
 def _final_channel(text: str, since: int) -> tuple[int, int] | None:

@@ -20,13 +20,21 @@ _OPENING = re.compile(
 )
 _ALONE = re.compile(rf"(?:\s|{_SPECIAL}|[*_`$\"'”’」』】》)\]}}.。,、;!:~]|\\[)\]]|選項|項){{0,60}}\Z")
 _LABEL = re.compile(r"[*_`\"'”’」』】)\]}]{0,6}(?:[)\]】]|\.(?!\d)|:|、|\s{0,2}\n|,|，|。)[*_]{0,4}")
+# A token that ends a turn with text behind it, a turn's head, or another question.
 _NEXT_QUESTION = re.compile(
-    r"(?<=\S)\s{0,8}\n[\s#*>]{0,8}(?:題目|下一題|(?i:question|next question))\s?\d{0,3}\*{0,2}\s?:"
+    r"(?<=\S)\s{0,8}\n[\s#*>]{0,8}(?:(?:題目|問題|下一題|第\s?\d{1,3}\s?題"
+    r"|(?i:question|next question|user|human|instruction|input))\s?\d{0,3}\*{0,2}\s?:|(?:user|human|使用者)\s{0,4}\n)"
+    r"|(?<=\S)\s{0,8}(?:<\|(?:im_end|im_start|eot_id|end_of_text|endoftext|start_header_id|user)\|>|</s>|<end_of_turn>)"
+    r"(?=\s{0,8}\S)"
 )
-# Behind a label: a verdict on the option, or the rest of a ratio, instead of the option's text.
+# Behind a label: a verdict on the option, or the rest of a ratio or a name, instead of the option's text.
+_OF_OPTION = r"(?:選項)?(?:的?(?:敘述|說法|描述|內容))?(?:是|為)?"
 _DENIED = re.compile(
-    r"\s{0,4}[A-Z]\s?[=:]|\s{0,4}(?:選項)?(?:是|為)?(?:錯|不|非|未|無法|有誤|(?i:incorrect|wrong|not |false))"
+    r"\s{0,4}[A-Z](?:\s?[=:]|\.|、|(?=\s))"
+    rf"|\s{{0,4}}{_OF_OPTION}(?:錯|不|非|未|無法|有誤|(?i:incorrect|wrong|not |false))"
 )
+_RIGHT = re.compile(rf"\s{{0,4}}{_OF_OPTION}(?:正確|對的|無誤|(?i:(?:correct|right|true)(?![a-z])))")
+_WRONG = re.compile(r"錯|有誤|不對|不正確|(?i:wrong|incorrect)")
 
 
 def lenient(final: Final, labels: str = "ABCD", strict: Reading | None = None) -> Reading:
@@ -59,18 +67,22 @@ def lenient(final: Final, labels: str = "ABCD", strict: Reading | None = None) -
         said = statement(part, labels)
         if said:
             return reading(said.letter, said.why, said.start, said.end, *([ORDINAL] if said.ordinal else []))
-        judged = verdict(part, labels)
+        # What was cut off may have called other options right as well.
+        judged = None if final.cut else verdict(part, labels)
         if judged:
             return reading(judged[0], "verdict", judged[1], judged[2])
-        opening = None if seen.foreign else _leading(part, labels)
+        opening = None if seen.foreign else _leading(part, labels, final.cut)
         if opening:
             letter, ordinal, start, end = opening
             return reading(letter, "leading_letter", start, end, *([ORDINAL] if ordinal else []))
     return Reading(None, "no_statement", None, final.flags)
 
 
-def _leading(text: str, labels: str) -> tuple[str, bool, int, int] | None:
-    """The bare letter that folded `text` opens with, or is: (letter, ordinal, start, end)."""
+def _leading(text: str, labels: str, cut: bool) -> tuple[str, bool, int, int] | None:
+    """The bare letter that folded `text` opens with, or is: (letter, ordinal, start, end).
+
+    cut: the text breaks off, so that the first label in front may open a list whose second item never came.
+    """
     opening = _OPENING.match(text)
     if opening is None:
         return None
@@ -80,7 +92,7 @@ def _leading(text: str, labels: str) -> tuple[str, bool, int, int] | None:
         return None
     if _ALONE.match(text, at + 1):
         return letter, ordinal, at, at + 1
-    if ordinal or opening["x"].islower():
+    if ordinal or opening["x"].islower() or (cut and letter == labels[0]):
         return None
     from twlocal.readers.statement import is_echo, named
 
@@ -92,7 +104,11 @@ def _leading(text: str, labels: str) -> tuple[str, bool, int, int] | None:
         return (
             (letter, False, at, at + 1) if re.match(r"[*\s]{0,6}(?:because|since|因)", text[at + 1 : at + 16]) else None
         )
-    return None if _DENIED.match(text, marked.end()) or _is_list(text, letter, labels) else (letter, False, at, at + 1)
+    if _DENIED.match(text, marked.end()) or _is_list(text, letter, labels):
+        return None
+    # The first option called right opens a review of all of them, unless the others are called wrong.
+    right = _RIGHT.match(text, marked.end()) if letter == labels[0] else None
+    return None if right and not _WRONG.search(text, right.end()) else (letter, False, at, at + 1)
 
 
 def _is_list(text: str, letter: str, labels: str) -> bool:

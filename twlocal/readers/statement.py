@@ -17,7 +17,7 @@ from typing import NamedTuple
 from twlocal.readers import cues
 from twlocal.readers.box import label
 
-_VERBS_OF_CHOICE = ("choos", "pick", "select", "go", "opt", "vote")
+_VERBS_OF_CHOICE = ("choos", "pick", "select", "go", "opt", "vote", "lean")
 _LIST_ITEM = r"[\s(*]{0,6}%s\s?[).:、\]*]"
 
 
@@ -107,9 +107,9 @@ def _doubted(text: str, start: int, letter: str, labels: str) -> bool:
 
 def _kind(cue: str) -> str:
     """The kind of a cue: a noun (答案), a topic (本題), a verb of choice (選), a correction or a belief."""
-    if cue[0] in "選擇" or cue.startswith(_VERBS_OF_CHOICE):
+    if cue[0] in "選擇傾" or cue.startswith(_VERBS_OF_CHOICE):
         return "choose"
-    if cue[0] in "更修訂改我i" or cue.startswith("correction"):
+    if cue[0] in "更修訂改重我i" or cue.startswith("correction"):
         return "think"
     return "topic" if cue[0] in "本此這該" else "noun"
 
@@ -131,12 +131,16 @@ def _forward(text: str, cue: re.Match[str], kind_of_cue: str, labels: str) -> _E
         if cues.OTHERS_BEFORE.search(before):
             return None
         negated = negated or cues.NOT_CHOSEN_BEFORE.search(before) is not None
+        if not negated and cues.COMES_WRONG.match(text, _end(cues.AFTER, text, at + 1)):
+            return None
     sure = kind_of_cue in ("noun", "topic") or cues.RESOLVED_BEFORE.search(before) is not None
     letter, kind, ordinal = named(text, at, labels, ordinals=sure)
     if kind is None:
         return None
     if kind_of_cue == "noun" and _is_subject(text, cue.end(), at):
         return None
+    if kind == "is" and cues.OR_BEFORE.search(before):
+        kind = "several"
     if negated:
         return _negated(text, start, at, _Entry(kind, letter, start, at + 1, ordinal), labels)
     if _is_supposed(text, start, at) or is_echo(text, at, letter, labels):
@@ -209,6 +213,8 @@ def named(text: str, at: int, labels: str, *, ordinals: bool) -> tuple[str, str 
     quoted = at > 0 and text[at - 1] == "'" == text[at + 1 : at + 2]
     if (cues.WORD.match(text, at + 1) and not quoted) or (ordinal and not ordinals):
         return "", None, ordinal
+    if character.islower() and cues.SEVERAL_SMALL.match(text, end):
+        return "", "several" if len(text) <= 64 else None, ordinal
     if character.islower() and not bracketed and not (len(text) <= 64 and cues.ENDS.match(text, end)):
         return "", None, False
     if (
@@ -222,7 +228,8 @@ def named(text: str, at: int, labels: str, *, ordinals: bool) -> tuple[str, str 
     if several and _really_several(text, several, letter, labels):
         return "", "several", ordinal
     ended = cues.ENDS.match(text, end)
-    explicit = end > at + 1 and any(mark in text[at + 1 : end] for mark in ")]}」』】*")
+    behind = text[at + 1 : end]
+    explicit = any(mark in behind for mark in ")]}」』】") or ("*" in behind and text[max(0, at - 1) : at] in "*")
     if not (ended or (not ordinal and (explicit or cues.GOES_ON.match(text, end)))):
         return "", None, ordinal
     return (letter, "is", ordinal) if letter else (character.upper(), "foreign", ordinal)
@@ -253,6 +260,8 @@ def _is_supposed(text: str, start: int, at: int) -> bool:
     if not supposed:
         return False
     since = clause[supposed[-1].start() :]
+    if cues.OTHER_QUESTION.search(clause):
+        return True
     if cues.MUST.search(since) or cues.CONCLUDES.search(since):
         return False
     direct = "," not in since and "，" not in since
@@ -289,10 +298,18 @@ def verdict(text: str, labels: str) -> tuple[str, int, int] | None:
         if not _owns(text, found.start()) or cues.QUESTION.match(text, found.end()):
             return None
         if found["right"]:
+            if cues.ALSO.search(found[0]) or cues.BUT_NO_ANSWER.match(text, found.end()):
+                return None
             right.setdefault(found["x"], found.span())
         else:
             wrong.add(found["x"])
     if len(right) != 1 or len(wrong) == 1:
         return None
     letter, span = next(iter(right.items()))
-    return None if letter in wrong else (letter, *span)
+    if letter in wrong or _is_supposed(text, span[0], span[0]):
+        return None
+    # The first option called right, and text behind it: where the others are not spoken of yet, they may be right too.
+    first = letter == labels[0] and not wrong and len(text[span[1] :].strip(" \n。.!」)*")) > 0
+    if first and not cues.ONLY.search(text, max(0, span[0] - 8), span[1]):
+        return None
+    return letter, *span
