@@ -27,6 +27,9 @@ _HEADS = {
 }
 _MOST = 1 << 40  # no count of a model is larger
 _TEXT = ("text_config", "llm_config", "language_config")
+# Model types that answer nonsense in float16, without an error: those that vLLM refuses to compute in it, and the
+# relatives of Gemma 2 and 3.
+_OVERFLOWS = re.compile(r"(?:t5)?gemma[2-9]|plamo2|glm4(?:_|$)|gpt_oss")
 
 
 def read(path: Path, registry: Registry) -> KnownModel:
@@ -73,6 +76,7 @@ def from_config(name: str, config: Mapping[str, Any], weight_bytes: int | None, 
         family=str(config.get("model_type", "")),
         weight_bytes=weight_bytes,
         dtype=_dtype(config, text),
+        computes_in=_floats(config, text) if _quantisation(config, text) is not None else "",
         context=_number(text, "max_position_embeddings", "n_positions"),
         gated=False,
         classes=classes,
@@ -83,7 +87,7 @@ def from_config(name: str, config: Mapping[str, Any], weight_bytes: int | None, 
         layers=layers,
         kv_layers=_full_layers(text, layers),
         head_dim=head_dim,
-        float16=like.float16 if like else True,
+        float16=(like.float16 if like else True) and not _overflows(config, text),
         system_role=like.system_role if like else "",
         prepare=like.prepare if like else "",
         remote_code=", ".join(files),
@@ -115,11 +119,25 @@ def _number(values: Mapping[str, Any], *keys: str) -> int | None:
     return None
 
 
+def _overflows(config: Mapping[str, Any], text: Mapping[str, Any]) -> bool:
+    return any(_OVERFLOWS.match(str(values.get("model_type", ""))) for values in (config, text))
+
+
+def _quantisation(config: Mapping[str, Any], text: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What says that weights are no floats: of Hugging Face's tools, or MLX's own key."""
+    kinds = (values.get(key) for values in (config, text) for key in ("quantization_config", "quantization"))
+    return next((kind for kind in kinds if isinstance(kind, Mapping)), None)
+
+
 def _dtype(config: Mapping[str, Any], text: Mapping[str, Any]) -> str:
-    quantised = config.get("quantization_config")
-    if isinstance(quantised, Mapping):
+    quantised = _quantisation(config, text)
+    if quantised is not None:
         method = str(quantised.get("quant_method", "quantised"))
         return "fp8" if "fp8" in method else method
+    return _floats(config, text)
+
+
+def _floats(config: Mapping[str, Any], text: Mapping[str, Any]) -> str:
     for values in (config, text):
         for key in ("dtype", "torch_dtype"):
             if isinstance(values.get(key), str):

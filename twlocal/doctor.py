@@ -158,7 +158,10 @@ def _python(around: Surroundings) -> Check:
 
 def _gpu(hardware: Hardware) -> Check:
     if hardware.problem and not hardware.gpus:
-        return Check("gpu", NO, "gpu_problem", {"problem": hardware.problem})
+        code = "gpu_updated" if "version mismatch" in hardware.problem else "gpu_problem"
+        return Check("gpu", NO, code, {"problem": hardware.problem})
+    if hardware.translated:
+        return Check("gpu", NO, "translated")
     if hardware.apple:
         return Check("gpu", OK, "machine", {"what": f"{hardware.apple.chip}, Metal"})
     if not hardware.gpus:

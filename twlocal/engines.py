@@ -113,7 +113,7 @@ def knows(engine: EngineFacts, model: KnownModel) -> bool | None:
 
 def planned(machine: Hardware) -> tuple[EngineFacts, ...]:
     """The engines that one would install on `machine`: current releases, and the vLLM that its driver starts."""
-    llama = "metal" if machine.apple else "cuda" if machine.gpus else "cpu"
+    llama = "metal" if machine.apple and not machine.translated else "cuda" if machine.gpus else "cpu"
     facts = [EngineFacts("llama_cpp", devices=frozenset({llama, "cpu"}), planned=True)]
     if machine.apple:
         facts.append(EngineFacts("mlx", devices=frozenset({"metal", "cpu"}), planned=True))

@@ -26,8 +26,8 @@ from twlocal.errors import UsageError
 MIB = 1 << 20
 GIB = 1 << 30
 
-_GPU_FIELDS = "index,uuid,name,memory.total,driver_version,compute_cap,mig.mode.current"
-_OLD_GPU_FIELDS = "index,uuid,name,memory.total,driver_version"  # what drivers before 2021 can tell
+_GPU_FIELDS = "index,uuid,name,memory.total,memory.free,driver_version,compute_cap,mig.mode.current"
+_OLD_GPU_FIELDS = "index,uuid,name,memory.total,memory.free,driver_version"  # what drivers before 2021 can tell
 # What the probe asks, and under which name a recording keeps it.
 RECORDED: Mapping[str, tuple[str, ...]] = {
     "uname": ("uname", "-srm"),
@@ -43,7 +43,10 @@ OTHERS = ("meminfo", "cuda_visible_devices", "cuda_device_order", "metal")
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """An NVIDIA card. Memory in bytes; None for what the driver does not tell (unified memory, an old driver, MIG)."""
+    """An NVIDIA card. Memory in bytes; None for what the driver does not tell (unified memory, an old driver, MIG).
+
+    free: what of it no process held when the driver was asked.
+    """
 
     index: int
     name: str
@@ -51,6 +54,7 @@ class Gpu:
     capability: tuple[int, int] | None = None
     uuid: str = ""
     mig: bool = False
+    free: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,11 @@ class Hardware:
     driver: tuple[int, ...] | None = None
     problem: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def translated(self) -> bool:
+        """Whether this is an Apple chip seen by a program for Intel processors (Rosetta)."""
+        return self.apple is not None and self.architecture in ("x86_64", "i386")
 
     @property
     def metal(self) -> int | None:
@@ -143,6 +152,7 @@ def parse_nvidia_smi(text: str) -> tuple[tuple[Gpu, ...], tuple[int, ...] | None
                 capability=_capability(cells.get("compute_cap", "")),
                 uuid=cells.get("uuid", ""),
                 mig=mig,
+                free=None if mig else _mebibytes(cells.get("memory.free", ""), least=0),
             )
         )
     return tuple(gpus), driver, ""
@@ -154,9 +164,9 @@ def parse_version(text: str) -> tuple[int, ...] | None:
     return tuple(int(part) for part in match[1].split(".")) if match else None
 
 
-def _mebibytes(text: str) -> int | None:
+def _mebibytes(text: str, *, least: int = 1) -> int | None:
     match = re.match(r"(\d+)(?:\s*MiB)?$", text)
-    return int(match[1]) * MIB if match and int(match[1]) else None
+    return int(match[1]) * MIB if match and int(match[1]) >= least else None
 
 
 def _capability(text: str) -> tuple[int, int] | None:

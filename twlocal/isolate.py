@@ -31,6 +31,14 @@ MAX_DEATHS = 3
 # Deaths without an answer between them, whoever is to blame: then it is the engine, and not the requests.
 MAX_RESTARTS = 20
 _LAST_WORDS = 2000
+_SIGILL, _SIGBUS = 4, getattr(signal, "SIGBUS", 7)
+# Deaths that less memory does not prevent.
+_WAYS_OUT = {
+    _SIGILL: "the engine was built for a newer processor than this: build it here "
+    "(pip install --force-reinstall --no-binary llama-cpp-python llama-cpp-python), or take another engine",
+    _SIGBUS: "a model's file may have been cut or its disk have gone, or shared memory is full "
+    "(in a container --shm-size=16g): fetch the file again, and look at df",
+}
 _DEAF_TO = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
@@ -246,7 +254,7 @@ class _Child:
         said = f"; its last words: {last[-1]}" if last else ""
         return EngineDied(
             f"the engine's process ended by itself: {how}{said}",
-            hint="less memory may help: fewer --slots, a smaller model",
+            hint=_WAYS_OUT.get(-(code or 0), "less memory may help: fewer --slots, a smaller model"),
         )
 
 

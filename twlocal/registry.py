@@ -62,6 +62,7 @@ class KnownModel:
     classes: names of the checkpoint's classes (config.json's `architectures`). mlx, gguf: what those engines call the
     architecture. heads: counts that a tensor-parallel size must divide, by kind (attention, kv, mamba, vision, …).
     kv_layers: layers that keep keys and values of the whole context. float16: whether it answers right in float16.
+    computes_in: what sums are made in where the weights are quantised, by their configuration.
     thinking: "always", "switch" or "". max_tokens: its cap of new tokens, where it needs more than a benchmark's.
     system_role: "merged" where the template has no role for it. remote_code: what would be run with
     trust_remote_code. prepare: "vision_tower" where that has to be taken away first, "gguf" where there is only a GGUF
@@ -87,6 +88,7 @@ class KnownModel:
     kv_layers: int | None = None
     head_dim: int | None = None
     float16: bool = True
+    computes_in: str = ""
     thinking: str = ""
     thinking_variable: str = ""
     max_tokens: int | None = None

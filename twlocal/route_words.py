@@ -41,6 +41,10 @@ ENGLISH = {
     "driver_too_old_for_build": "the installed build uses CUDA {cuda}, which needs an NVIDIA driver from {needed} on, "
     "and this one is {driver}: update the driver, or pip install '{install}' (CUDA {toolkit})",
     "capability_too_old": "{gpu} has compute capability {capability}; CUDA {cuda} builds start at {needed}",
+    "no_dtype": "{gpu} ({capability}) cannot compute in bfloat16, {family} overflows in float16, and quantised weights "
+    "are not computed in float32: take the unquantised model, or a card from compute capability 8.0 on",
+    "translated": "this Python is one for Intel processors, which runs translated (Rosetta) and reaches no Metal: "
+    "install one for arm64 and twlocal in it",
     "format_too_new": "{dtype} weights need a card from compute capability 8.0 on; {gpu} has {capability}",
     "kv_short": "beside the weights there is room for {tokens} tokens, and one answer may need {context}: "
     "lower --max-tokens, or use more cards",
@@ -119,6 +123,7 @@ ENGLISH = {
     "gpu_old": "{what}, driver {driver}: too old for current vLLM (needs {needed}); update it, or {install}",
     "gpu_too_old": "{what}, driver {driver}: too old for every vLLM; update it to {needed} or newer",
     "gpu_problem": "nvidia-smi says: {problem}; install or repair the NVIDIA driver",
+    "gpu_updated": "nvidia-smi says: {problem}; the driver was updated while it was in use: restart the machine",
     "gpu_hidden": "CUDA_VISIBLE_DEVICES hides {hidden}: unset it to use them",
     "gpu_none": "no NVIDIA card; llama_cpp computes on the CPU",
     "cache_ok": "{free_bytes} free",
@@ -175,6 +180,10 @@ CHINESE = {
     "driver_too_old_for_build": "安裝的版本用 CUDA {cuda}，需要 {needed} 以上的 NVIDIA 驅動程式，這裡是 {driver}："
     "更新驅動程式，或 pip install '{install}'（CUDA {toolkit}）",
     "capability_too_old": "{gpu} 的運算能力是 {capability}；CUDA {cuda} 版本從 {needed} 起才支援",
+    "no_dtype": "{gpu}（{capability}）不能以 bfloat16 計算，{family} 在 float16 會溢位，"
+    "量化的權重又不能以 float32 計算：請用未量化的模型，或運算能力 8.0 以上的卡",
+    "translated": "這個 Python 是給 Intel 處理器的，經由 Rosetta 轉譯執行，用不到 Metal："
+    "請安裝 arm64 的 Python，再在裡面安裝 twlocal",
     "format_too_new": "{dtype} 權重需要運算能力 8.0 以上的卡；{gpu} 是 {capability}",
     "kv_short": "權重以外只剩 {tokens} token 的空間，一則作答卻可能要 {context}：調低 --max-tokens，或用更多卡",
     "mlx_fp8": "mlx-lm 不能直接讀 FP8 權重，解開後又是另一種格式：請用 vLLM",
@@ -246,6 +255,7 @@ CHINESE = {
     "gpu_old": "{what}，驅動程式 {driver}：對目前的 vLLM 太舊（需要 {needed}）；更新它，或 {install}",
     "gpu_too_old": "{what}，驅動程式 {driver}：對任何 vLLM 都太舊；請更新到 {needed} 以上",
     "gpu_problem": "nvidia-smi 說：{problem}；請安裝或修復 NVIDIA 驅動程式",
+    "gpu_updated": "nvidia-smi 說：{problem}；驅動程式在使用中被更新了：請重新開機",
     "gpu_hidden": "CUDA_VISIBLE_DEVICES 藏住了 {hidden} 張：要用就取消它",
     "gpu_none": "沒有 NVIDIA 顯示卡；llama_cpp 會用 CPU 計算",
     "cache_ok": "剩 {free_bytes}",

@@ -72,6 +72,8 @@ def judge(model: KnownModel, hardware: Hardware, engine: EngineFacts, wishes: Wi
         return _refuse(engine, "wrong_machine", needs="NVIDIA")
     if engine.name == "mlx" and not hardware.apple and not engine.present:
         return _refuse(engine, "wrong_machine", needs="Apple")
+    if engine.name == "mlx" and hardware.translated:
+        return _refuse(engine, "translated")
     if engine.name == "vllm" and not hardware.gpus and not ("cpu" in engine.devices and engine.present):
         return _refuse(engine, "no_gpu", hidden=hardware.hidden, problem=hardware.problem)
     if not engine.present:
@@ -184,7 +186,7 @@ def _vllm(model: KnownModel, hardware: Hardware, engine: EngineFacts, wishes: Wi
     group, found, more, chosen = _cards(model, hardware, engine, wishes)
     reasons += more
     settings |= chosen
-    weights = model.bytes_in(settings.get("dtype", ""))
+    weights = bytes_on_card(model, settings.get("dtype", ""))
     if found is not None and weights is not None and model.kv_bytes is not None and group:
         # Keys and values are kept in the dtype of the sums.
         wide = 2 if settings.get("dtype") == "float32" else 1
@@ -239,7 +241,7 @@ def _cards(
         dtype, reasons = _dtype(model, group[0], engine)
         if dtype:
             settings["dtype"] = dtype
-        weights, memory = model.bytes_in(dtype), group[0].memory
+        weights, memory = bytes_on_card(model, dtype), group[0].memory
         cards = min(len(group), wishes.gpus or len(group))
         sizes = fit.parallel_sizes(model.heads, cards)
         found = None
@@ -263,6 +265,11 @@ def _cards(
     return first
 
 
+def bytes_on_card(model: KnownModel, dtype: str) -> int | None:
+    """Bytes of the weights computed in `dtype`; quantised ones stay as they are."""
+    return model.weight_bytes if model.computes_in else model.bytes_in(dtype)
+
+
 def _dtype(model: KnownModel, gpu: Gpu, engine: EngineFacts) -> tuple[str, list[Reason]]:
     """The dtype to compute in on this card ("" for the model's own), and why."""
     facts = {"gpu": gpu.name, "dtype": model.dtype or "?"}
@@ -277,10 +284,14 @@ def _dtype(model: KnownModel, gpu: Gpu, engine: EngineFacts) -> tuple[str, list[
         return "", [Reason("format_too_new", NO, facts)]
     if model.dtype == "fp8" and gpu.capability < FP8_FROM:
         return "", [Reason("fp8_emulated", NOTE, facts)]
-    if model.dtype != "bfloat16" or gpu.capability >= BFLOAT16_FROM:
+    computed = model.computes_in or model.dtype
+    if computed != "bfloat16" or gpu.capability >= BFLOAT16_FROM:
         return "", []
     if model.float16:
         return "float16", [Reason("float16", NOTE, facts)]
+    if model.computes_in:
+        # Kernels for quantised weights compute in 16 bits.
+        return "", [Reason("no_dtype", NO, facts | {"family": model.family})]
     return "float32", [Reason("float32", NOTE, facts | {"family": model.family})]
 
 

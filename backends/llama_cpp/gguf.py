@@ -58,6 +58,12 @@ def refusal(path: Path, errors: str, installed: str) -> ModelError:
         )
     if "not within the file bounds" in errors or "failed to read" in errors or "corrupted" in errors:
         return ModelError(f"{path.name} is damaged or incomplete: {errors}", hint="fetch the file again")
+    if re.search(r"out of memory|unable to allocate|[Cc]annot allocate|failed to allocate", errors):
+        return ModelError(
+            f"there is no memory for {path.name}: {errors}",
+            hint="on a card fewer layers there (--set gpu_layers=20, or 0 for none); end what else holds the memory; "
+            "a smaller model",
+        )
     return ModelError(
         f"llama.cpp cannot load {path.name}: {errors or 'it gives no reason'}",
         hint="if the file is newer than llama-cpp-python: pip install --upgrade llama-cpp-python",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,22 @@ _NO_MEDIA = {"image": 0, "video": 0, "audio": 0}
 _NO_ROOM = re.compile(
     r"max seq len|KV cache|cache blocks|out of memory|OutOfMemory|Free memory|Available memory", re.IGNORECASE
 )
+_BUSY = re.compile(r"Free memory on device[^(]*\(([\d.]+)/([\d.]+) GiB\) on startup is less")
+# What the machine is to blame for, and the way out.
+_CARDS = {
+    r"no kernel image is available|not compatible with the current PyTorch|unsupported PTX": "this vLLM was built "
+    "without this card: pip install --upgrade vllm; `twlocal route` says which one the driver starts",
+    r"[Bb]float16 is only supported|bfloat16 is not supported": "--set dtype=float16, or float32 where the model "
+    "overflows in it",
+    r"driver on your system is too old|driver version is insufficient": "update the NVIDIA driver; `twlocal doctor` "
+    "says what it can start",
+    r"No CUDA GPUs are available|CUDA driver initialization failed|[Ff]ailed to initialize NVML": "`nvidia-smi` must "
+    "show the card first; look at CUDA_VISIBLE_DEVICES, in a container at --gpus all",
+    r"No space left on device: '?/dev/shm|shared memory|Bus error": "the cards talk through shared memory: in a "
+    "container --shm-size=16g or --ipc=host",
+    r"NCCL error": "NCCL_DEBUG=INFO in the environment shows more; --set tensor_parallel_size=1 needs no NCCL",
+}
+_FAULT = re.compile(r"\b((?:\w+\.)*\w*(?:Error|Exception)): (.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +101,7 @@ class Core:
                 config.model_config.original_max_model_len = -1
             self._engine = library.LLMEngine.from_vllm_config(config, disable_log_stats=True)
         except Exception as error:  # the model's files and the cards decide what comes up
-            raise refusal(folder.name, error, library.version, context) from error
+            raise refusal(folder.name, error, library.version, context, printed()) from error
 
     @property
     def context(self) -> int:
@@ -146,9 +164,24 @@ class Core:
             engine.engine_core.shutdown()
 
 
-def refusal(name: str, error: Exception, release: str, context: int) -> TwlocalError:
-    """What a failed start means. vLLM raises the same few types for everything: its words tell more."""
+def refusal(name: str, error: Exception, release: str, context: int, log: str = "") -> TwlocalError:
+    """What a failed start means. vLLM raises the same few types for everything: its words tell more.
+
+    log: what its processes have printed; where cards share a model, only that names the fault of one of them.
+    """
     said = " ".join(str(error).split())
+    if "root cause" in said and (cause := _cause(log)):
+        said = cause
+    if busy := _BUSY.search(said):
+        free, memory = float(busy[1]), float(busy[2])
+        share = int(100 * free / memory - 2) / 100
+        return ConfigurationError(
+            f"{release} has no room for {name}: other processes hold {memory - free:.1f} of the card's {memory} GiB",
+            hint="nvidia-smi shows which; end them, or name another card with CUDA_VISIBLE_DEVICES"
+            + (f", or --set gpu_memory={share}" if share >= 0.1 else ""),
+        )
+    if hint := next((way for words, way in _CARDS.items() if re.search(words, said)), None):
+        return ConfigurationError(f"{release} cannot start {name} on this machine: {said}", hint=hint)
     if _NO_ROOM.search(said):
         return ConfigurationError(
             f"{release} has no room for {name} with {context} tokens of context: {said}",
@@ -168,3 +201,20 @@ def refusal(name: str, error: Exception, release: str, context: int) -> TwlocalE
         f"{release} cannot load {name}: {type(error).__name__}: {said}",
         hint="fetch the checkpoint again; if it is newer than this vLLM: pip install --upgrade vllm",
     )
+
+
+def printed(descriptor: int = 2, most: int = 1 << 17) -> str:
+    """The end of what this process and its own have printed, where that goes to a file (see `twlocal.isolate`)."""
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            return ""
+        return os.pread(descriptor, most, max(0, found.st_size - most)).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _cause(log: str) -> str:
+    """The last fault in a log that is not vLLM's word for any fault of a worker."""
+    faults = [f"{name}: {text}" for name, text in _FAULT.findall(log) if "root cause" not in text]
+    return faults[-1].strip() if faults else ""

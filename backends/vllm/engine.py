@@ -32,11 +32,13 @@ from twlocal.backends.vllm.settings import Settings, parse
 from twlocal.chat import ChatTemplate, required_template
 from twlocal.errors import EngineDied, ModelError, UsageError
 from twlocal.folder import Folder
+from twlocal.hardware import Hardware
 from twlocal.prompting import Intake, Prompt, Prompter
 from twlocal.vocabulary import Vocabulary
 
 _FINISH = {"stop": FINISH_STOP, "length": FINISH_LENGTH}
 _READER = folder.Reader("vllm", "vLLM", "*.safetensors")
+_SETTLING_SECONDS, _SETTLED = 2.0, 256 << 20
 
 
 def load(model: str, decoding: Decoding, given: Mapping[str, Any]) -> Backend:
@@ -54,7 +56,7 @@ def load(model: str, decoding: Decoding, given: Mapping[str, Any]) -> Backend:
     told = settings.max_model_len if settings.context is None else settings.context
     length = context.first(decoding.max_tokens, told=told, limit=limit, switch=context.switch(found.text))
     known = checkpoint.read(Path(model), registry.load(os.environ))
-    machine = hardware.from_recording(hardware.probe(Path(model), os.environ))
+    machine = _settled(lambda: hardware.from_recording(hardware.probe(Path(model), os.environ)))
     laid = layout.decide(known, machine, here, settings, budget=decoding.max_tokens, context=length)
     library.prepare(os.environ, threads=settings.threads, cards=laid.cards)
     library.keep_locks_unnamed()
@@ -89,6 +91,18 @@ def load(model: str, decoding: Decoding, given: Mapping[str, Any]) -> Backend:
     facts = {**layout.facts(laid), "dtype": laid.dtype or found.dtype, "trust_remote_code": settings.trust_remote_code}
     return Vllm(start, found, vocabulary, template, decoding, settings, release=api.version, slots=laid.slots,
                 limit=limit, length=length, facts=facts)  # fmt: skip
+
+
+def _settled(look: Callable[[], Hardware], *, sleep: Callable[[float], None] = time.sleep) -> Hardware:
+    """This machine, once its cards give no more memory back: what an engine that died held takes a moment."""
+    machine = look()
+    while not all(layout.is_idle(gpu) for gpu in machine.gpus):
+        before = sum(gpu.free or 0 for gpu in machine.gpus)
+        sleep(_SETTLING_SECONDS)
+        machine = look()
+        if sum(gpu.free or 0 for gpu in machine.gpus) <= before + _SETTLED:
+            break
+    return machine
 
 
 @dataclass(slots=True)

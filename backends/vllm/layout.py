@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from twlocal import fit, route_words
 from twlocal.backends.vllm.settings import NATIVE, Settings
 from twlocal.engines import EngineFacts
-from twlocal.errors import ModelError, UsageError
+from twlocal.errors import ConfigurationError, ModelError, UsageError
 from twlocal.hardware import GIB, Gpu, Hardware
 from twlocal.registry import KnownModel
-from twlocal.verdict import BFLOAT16_FROM, NO, NOTE, Reason, Verdict, Wishes, judge
+from twlocal.verdict import BFLOAT16_FROM, NO, NOTE, Reason, Verdict, Wishes, bytes_on_card, judge
 
 # Answers at once and tokens a step, by the memory of one card in GiB: more work in a step hides the time that reading
 # the weights takes, and a larger card has the room for it. vLLM's own defaults lie among these.
@@ -19,6 +20,8 @@ _BATCHES: Sequence[tuple[int, int, int]] = ((12, 64, 2048), (32, 128, 4096), (10
 _CPU_BATCH = (32, 2048)
 # Of a CPU's memory, for keys and values: the rest is the weights', the activations' and everybody else's.
 _CPU_CACHE = 4
+# What vLLM's process takes of a card before it looks how much is free, and what a desktop may take meanwhile.
+_ASIDE, _ASIDE_MOST = 0.04, GIB
 # These say how much room there would be; vLLM measures it, and the context is shrunk to it.
 _MEASURED_LATER = frozenset({"kv_short"})
 
@@ -54,7 +57,12 @@ def decide(
     on_cards = "cuda" in engine.devices and bool(machine.gpus)
     if settings.dtype and settings.dtype != NATIVE:
         _check_dtype(model, machine if on_cards else replace(machine, gpus=()), settings.dtype)
-        model = replace(model, dtype=settings.dtype, weight_bytes=model.bytes_in(settings.dtype))
+        model = replace(
+            model,
+            dtype=settings.dtype,
+            computes_in=settings.dtype if model.computes_in else "",
+            weight_bytes=bytes_on_card(model, settings.dtype),
+        )
     if settings.tensor_parallel_size is not None and on_cards:
         _check_size(model, machine, settings.tensor_parallel_size)
     group, verdict = _verdict(model, machine, engine, settings, budget, on_cards=on_cards)
@@ -65,6 +73,12 @@ def decide(
         )
     notes = tuple(_say(reason) for reason in verdict.reasons if reason.level == NOTE and reason.code in _TOLD)
     size = settings.tensor_parallel_size or int(verdict.settings.get("tensor_parallel_size", 1))
+    group = _idlest(group, size)
+    share = settings.gpu_memory or fit.VLLM_SHARE
+    if settings.gpu_memory is None and (room := _free_share(group)) is not None and room < share:
+        share = room
+        _check_room(model, group, str(verdict.settings.get("dtype", "")), share)
+        notes = (*notes, f"other processes hold memory of {group[0].name}: vLLM takes {share:.0%} of it, not 90%")
     seqs, tokens = _batch(group[0]) if group else _CPU_BATCH
     slots = settings.slots or seqs
     return Layout(
@@ -73,11 +87,11 @@ def decide(
         tensor_parallel_size=size,
         slots=slots,
         batched_tokens=max(settings.batched_tokens or tokens, slots),
-        gpu_memory=settings.gpu_memory or fit.VLLM_SHARE,
+        gpu_memory=share,
         # On a CPU compiling takes longer than a run of some hundred items saves.
         eager=settings.eager if settings.eager is not None else verdict.device == "cpu",
         cache_bytes=_cache(model, machine, settings, slots * context, context) if verdict.device == "cpu" else None,
-        cards=_visible(machine, group) if group else None,
+        cards=_visible(machine, group),
         card_names=tuple(gpu.name for gpu in group[:size]),
         notes=notes,
     )
@@ -146,9 +160,50 @@ def _cache(model: KnownModel, machine: Hardware, settings: Settings, wanted: int
     return max(min(room, token * (wanted + 256)), min(room * 2, token * (least + 256)))
 
 
+def _idlest(group: Sequence[Gpu], size: int) -> list[Gpu]:
+    """The group, without the cards that others use where there are enough of it without them, in its order."""
+    idle = [gpu for gpu in group if is_idle(gpu)]
+    if len(idle) >= size:
+        return idle
+    chosen = sorted(group, key=lambda gpu: -(gpu.free or 0))[:size]
+    return [gpu for gpu in group if gpu in chosen]
+
+
+def is_idle(gpu: Gpu) -> bool:
+    """Whether as much of a card is free as vLLM takes by default; true where the driver does not tell."""
+    share = _free_share([gpu])
+    return share is None or share >= fit.VLLM_SHARE
+
+
+def _free_share(group: Sequence[Gpu]) -> float | None:
+    """The share of each card that is free for vLLM, in whole per cent; None where a driver does not tell."""
+    shares = []
+    for gpu in group:
+        if gpu.free is None or not gpu.memory:
+            return None
+        aside = min(_ASIDE * gpu.memory, _ASIDE_MOST)
+        shares.append(math.floor(100 * (gpu.free - aside) / gpu.memory) / 100)
+    return min(shares, default=None)
+
+
+def _check_room(model: KnownModel, group: Sequence[Gpu], dtype: str, share: float) -> None:
+    """Refuse what has no room beside other processes: vLLM would say it only after minutes of loading."""
+    card = min(group, key=lambda gpu: gpu.free or 0)
+    weights = bytes_on_card(model, dtype)
+    need = weights // len(group) if weights is not None else 0
+    if share > 0 and need < share * (card.memory or 0):
+        return
+    held = ((card.memory or 0) - (card.free or 0)) / GIB
+    raise ConfigurationError(
+        f"{card.name} {card.index} has no room for {model.id}: other processes hold {held:.1f} of its "
+        f"{(card.memory or 0) / GIB:.1f} GiB",
+        hint="nvidia-smi shows which; end them, or name another card with CUDA_VISIBLE_DEVICES",
+    )
+
+
 def _visible(machine: Hardware, group: Sequence[Gpu]) -> str | None:
     """CUDA_VISIBLE_DEVICES for a group, where there are other cards beside it; by UUID, which no order changes."""
-    if len(group) == len(machine.gpus):
+    if not group or len(group) == len(machine.gpus):
         return None
     return ",".join(gpu.uuid or str(gpu.index) for gpu in group)
 

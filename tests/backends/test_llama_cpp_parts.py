@@ -4,6 +4,7 @@ import ctypes
 import gc
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -202,6 +203,22 @@ def test_a_split_model_needs_its_first_part_and_all_others(tmp_path):
     with pytest.raises(ModelError) as caught:
         gguf.parts(str(second))
     assert "m-00001-of-00002.gguf" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("errors", "told", "way"),
+    [
+        ("cudaMalloc failed: out of memory; unable to allocate CUDA0 buffer", "no memory for m.gguf", "gpu_layers"),
+        ("mmap failed: Cannot allocate memory", "no memory for m.gguf", "smaller model"),
+        ("tensor 'a' data is not within the file bounds", "damaged or incomplete", "fetch the file again"),
+        ("unknown model architecture: 'mamba9'", "does not know the architecture 'mamba9'", "--upgrade"),
+        ("", "it gives no reason", "--upgrade"),
+    ],
+)
+def test_why_a_file_was_not_loaded(errors, told, way):
+    error = gguf.refusal(Path("m.gguf"), errors, "0.3.36")
+    assert told in error.message
+    assert way in error.hint
 
 
 def test_only_floats_of_16_bits_or_more_are_not_quantised():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ import pytest
 
 from twlocal import engines, hardware, registry
 from twlocal.backends.vllm import context, layout
+from twlocal.backends.vllm.core import printed, refusal
+from twlocal.backends.vllm.engine import _settled
 from twlocal.backends.vllm.layout import Layout
 from twlocal.backends.vllm.library import prepare
 from twlocal.backends.vllm.settings import Settings
 from twlocal.engines import EngineFacts
-from twlocal.errors import ModelError, UsageError
+from twlocal.errors import ConfigurationError, ModelError, UsageError
 from twlocal.hardware import GIB, Gpu, Hardware
 from twlocal.registry import KnownModel
 
@@ -73,6 +76,20 @@ def test_bfloat16_on_a_card_that_has_none() -> None:
     with pytest.raises(UsageError, match="Quadro RTX 8000 cannot compute in bfloat16"):
         lay(old, dtype="bfloat16")
     assert lay(cards(card()), known.get("gemma-3-4b-it")).dtype == "bfloat16"
+
+
+def test_quantised_weights_on_a_card_without_bfloat16() -> None:
+    """They compute in what their configuration says, which this card cannot; float32 is nothing for their kernels."""
+    old = cards(card(memory=15, capability=(7, 5), name="Tesla T4"))
+    packed = replace(MODEL, dtype="gptq", computes_in="bfloat16", weight_bytes=5_000_000_000)
+    laid = lay(old, packed)
+    assert laid.dtype == "float16"
+    assert "float16 instead" in laid.notes[0]
+    assert lay(old, replace(packed, computes_in="float16")).dtype == "gptq", "as it comes"
+    with pytest.raises(ModelError, match="quantised weights are not computed in float32"):
+        lay(old, replace(packed, family="gemma3_text", float16=False))
+    assert lay(cards(card()), packed).dtype == "gptq"
+    assert lay(old, packed, dtype="float16").dtype == "float16"
 
 
 def test_where_float32_has_no_room_either_it_is_refused() -> None:
@@ -134,6 +151,96 @@ def test_a_driver_too_old_for_the_installed_build_is_refused_with_both_ways_out(
     new = EngineFacts("vllm", "0.32.0", frozenset({"cuda"}), cuda=13, cuda_min_driver=580, cuda_min_capability=(7, 5))
     with pytest.raises(ModelError, match=r"update the driver, or pip install 'vllm==0\.13"):
         lay(machine, replace(MODEL, weight_bytes=8_000_000_000), new)
+
+
+def test_a_card_that_others_use_gives_what_is_left() -> None:
+    """vLLM asks for nine tenths of a card, and does not start where others hold more than the last tenth."""
+    held = lay(cards(replace(card(memory=48), free=30 * GIB)))
+    assert held.gpu_memory == 0.60
+    assert "other processes hold memory of A6000: vLLM takes 60% of it" in held.notes[-1]
+    assert layout.facts(held)["gpu_memory"] == 0.60
+    for free in (47, 45):  # a desktop's share is not worth a word
+        idle = lay(cards(replace(card(memory=48), free=free * GIB)))
+        assert (idle.gpu_memory, idle.notes) == (0.9, ())
+    assert lay(cards(replace(card(memory=48), free=30 * GIB)), gpu_memory=0.8).gpu_memory == 0.8, "as it was told"
+    small = lay(cards(replace(card(memory=8), free=int(7.7 * GIB))), replace(MODEL, weight_bytes=4_000_000_000))
+    assert small.gpu_memory == 0.9, "an idle card of 8 GiB is idle"
+
+
+def test_a_card_without_room_beside_others_is_refused_before_it_loads() -> None:
+    for free in (0, 2, 14):
+        told = rf"other processes hold {48 - free}\.0 of its 48\.0 GiB"
+        with pytest.raises(ConfigurationError, match=told) as caught:
+            lay(cards(replace(card(memory=48), free=free * GIB)))
+        assert "nvidia-smi shows which" in caught.value.hint
+
+
+def test_of_equal_cards_the_idle_ones_are_taken() -> None:
+    busy, idle = replace(card(0), free=3 * GIB), replace(card(1), free=47 * GIB)
+    chosen = lay(cards(busy, idle))
+    assert (chosen.cards, chosen.gpu_memory, chosen.notes) == ("GPU-1", 0.9, ())
+    shared = lay(cards(busy, replace(idle, free=40 * GIB)))
+    assert (shared.cards, shared.gpu_memory) == ("GPU-1", 0.81)
+    both = lay(cards(replace(busy, free=30 * GIB), idle), replace(MODEL, weight_bytes=50_000_000_000))
+    assert (both.tensor_parallel_size, both.cards, both.gpu_memory) == (2, None, 0.6), "the fuller one decides"
+
+
+def test_memory_that_a_dead_engine_gives_back_is_waited_for() -> None:
+    looks = iter([3, 20, 47, 47])
+    waits: list[float] = []
+    machine = _settled(lambda: cards(replace(card(), free=next(looks) * GIB)), sleep=waits.append)
+    assert (machine.gpus[0].free, len(waits)) == (47 * GIB, 2)
+    looks = iter([3, 3, 47])
+    machine = _settled(lambda: cards(replace(card(), free=next(looks) * GIB)), sleep=waits.append)
+    assert (machine.gpus[0].free, len(waits)) == (3 * GIB, 3), "somebody else's is not waited for"
+    assert _settled(lambda: cards(card()), sleep=waits.append).gpus == (card(),)
+    assert len(waits) == 3
+
+
+# -- what a failed start means -----------------------------------------------------------------------------------------
+
+FREE = (
+    "Free memory on device cuda:0 (31.44/47.38 GiB) on startup is less than desired GPU memory utilization "
+    "(0.9, 42.64 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes."
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "way"),
+    [
+        (FREE, "other processes hold 15.9 of the card's 47.38 GiB", "gpu_memory=0.64"),
+        ("CUDA error: no kernel image is available for execution on the device", "no kernel", "pip install --upgrade"),
+        ("Bfloat16 is only supported on GPUs with compute capability of at least 8.0", "Bfloat16", "dtype=float16"),
+        ("The NVIDIA driver on your system is too old (found version 12040)", "too old", "update the NVIDIA driver"),
+        ("No CUDA GPUs are available", "No CUDA GPUs", "CUDA_VISIBLE_DEVICES"),
+        ("[Errno 28] No space left on device: '/dev/shm/psm_1'", "/dev/shm", "--shm-size"),
+        ("CUDA out of memory. Tried to allocate 130.00 MiB", "no room for m with 6144", "end what else"),
+        ("Missing 3 weights", "cannot load m: ValueError: Missing 3 weights", "fetch the checkpoint again"),
+    ],
+)
+def test_a_failed_start_names_the_way_out(said: str, told: str, way: str) -> None:
+    error = refusal("m", ValueError(said), "vllm 0.32.0", 6144)
+    assert told in error.message
+    assert way in error.hint
+
+
+def test_a_workers_fault_is_found_in_what_it_printed(tmp_path: Path) -> None:
+    """Of a fault in one of several cards' processes vLLM says only that there was one."""
+    log = tmp_path / "log"
+    log.write_text(
+        "(Worker_TP1 pid=8) ERROR torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB\n"
+        "ERROR Exception: WorkerProc initialization failed. See stack trace for root cause.\n",
+        encoding="utf-8",
+    )
+    error = RuntimeError("WorkerProc initialization failed due to an exception. See stack trace for root cause.")
+    with log.open("rb") as file:
+        found = refusal("m", error, "vllm 0.32.0", 6144, printed(file.fileno()))
+    assert "no room for m with 6144 tokens of context: torch.OutOfMemoryError: CUDA out of memory" in found.message
+    assert "WorkerProc" in refusal("m", error, "vllm 0.32.0", 6144).message, "where nothing was kept"
+    reader, writer = os.pipe()
+    assert printed(reader) == ""
+    os.close(reader)
+    os.close(writer)
 
 
 # -- batch -------------------------------------------------------------------------------------------------------------

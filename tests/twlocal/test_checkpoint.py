@@ -119,11 +119,28 @@ def test_head_counts(config: dict[str, Any], heads: dict[str, int]) -> None:
         ({"torch_dtype": "bfloat16", "quantization_config": {"quant_method": "fbgemm_fp8"}}, "fp8"),
         ({"torch_dtype": "bfloat16", "quantization_config": {"quant_method": "mxfp4"}}, "mxfp4"),
         ({"torch_dtype": "float16", "quantization_config": {"quant_method": "awq"}}, "awq"),
+        ({"torch_dtype": "bfloat16", "quantization": {"group_size": 64, "bits": 4}}, "quantised"),
         ({}, ""),
     ],
 )
 def test_dtype(config: dict[str, Any], dtype: str, known: registry.Registry) -> None:
-    assert checkpoint.from_config("m", config, 1, known).dtype == dtype
+    model = checkpoint.from_config("m", config, 1, known)
+    assert model.dtype == dtype
+    quantised = any(key.startswith("quantization") for key in config)
+    assert model.computes_in == (config["torch_dtype"] if quantised else "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "sound"),
+    [
+        *((kind, False) for kind in ("gemma2", "gemma3_text", "gemma3n", "plamo2", "glm4", "gpt_oss")),
+        *((kind, True) for kind in ("gemma", "glm", "glm4x", "qwen2", "llama", "")),
+    ],
+)
+def test_models_that_overflow_in_float16(kind: str, sound: bool, known: registry.Registry) -> None:
+    """Whatever their class is called: a fine-tuned one may have one of its own."""
+    for config in ({"model_type": kind}, {"model_type": "own", "text_config": {"model_type": kind}}):
+        assert checkpoint.from_config("m", {"architectures": ["OwnForCausalLM"], **config}, 1, known).float16 is sound
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,22 @@ def test_hidden_cards(known: registry.Registry) -> None:
     assert (one.mark, "CUDA_VISIBLE_DEVICES hides 2" in said(one)) == ("skip", True)
 
 
+def test_an_apple_chip_seen_through_rosetta(known: registry.Registry) -> None:
+    """An Intel Python on an Apple chip reaches no Metal, and pip finds no MLX for it."""
+    through = replace(recorded("m4-pro-48gb"), architecture="x86_64")
+    one = check(examine(through, (), known, FINE), "gpu")
+    assert one.mark == "no"
+    assert "install one for arm64" in said(one)
+    assert check(examine(recorded("m4-pro-48gb"), (), known, FINE), "gpu").mark == "ok"
+    planned = {fact.name: fact.devices for fact in engines.planned(through) if fact.present}
+    assert planned["llama_cpp"] == {"cpu"}
+
+
+def test_a_driver_that_was_updated_while_it_was_loaded(known: registry.Registry) -> None:
+    old = replace(LINUX, problem="Failed to initialize NVML: Driver/library version mismatch")
+    assert "restart the machine" in said(check(examine(old, LLAMA_CPP, known, FINE), "gpu"))
+
+
 def test_metals_limit(known: registry.Registry) -> None:
     low = check(examine(recorded("m3-ultra-256gb"), (), known, FINE), "wired")
     assert (low.mark, "iogpu.wired_limit_mb=229376 " in said(low)) == ("skip", True)

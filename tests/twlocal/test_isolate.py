@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -110,6 +111,21 @@ def test_a_backend_that_cannot_open_says_so_before_the_first_request() -> None:
     with pytest.raises(EngineDied, match="ended by itself") as caught:
         Isolated("scripted_stillborn", "m.gguf", Decoding(), {})
     assert "no libfoo here" in caught.value.message
+    assert "less memory" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("by", "way"),
+    [
+        (signal.SIGILL, "built for a newer processor"),
+        (signal.SIGBUS, "shared memory is full"),
+        (signal.SIGKILL, "less memory"),
+    ],
+)
+def test_what_may_help_depends_on_how_it_died(by: signal.Signals, way: str) -> None:
+    with pytest.raises(EngineDied, match=by.name) as caught:
+        Isolated("scripted_stillborn", "m.gguf", Decoding(), {"by": by})
+    assert way in caught.value.hint
 
 
 def test_close_from_another_thread_ends_a_pending_answer(tmp_path: Path) -> None:
