@@ -6,7 +6,7 @@ Pure: a function of the record alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from twlocal import readers
 from twlocal.backend import FINISH_LENGTH
@@ -19,8 +19,7 @@ PUBLISHED = "box"  # the reader of every published score
 _LONG = 2_000  # characters; a shorter response that ended by itself and was read is not worth a search for loops
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """A record under its readers. Letters inside the readings are as shown to the model, not as in the source.
 
     box: what the score's reader reads (`box` unless another was asked for). lenient: what the lenient one reads.
@@ -46,9 +45,10 @@ def judge(record: Record, reader: str = PUBLISHED) -> Judged:
     text, finish = record.text, record.finish
     final = readers.final_text(text, record.reasoning, finish)
     if reader == PUBLISHED:
-        box = readers.box(final)
+        box = lenient = readers.box(final)
         # The lenient reader begins with `box`, so it is asked only where that read nothing.
-        lenient = box if box.letter is not None else readers.lenient(final, LABELS, box)
+        if box.letter is None:
+            lenient = readers.lenient(final, LABELS, box)
     else:
         box = readers.read(reader, text, record.reasoning, finish, LABELS)
         lenient = readers.lenient(final)
@@ -63,7 +63,7 @@ def judge(record: Record, reader: str = PUBLISHED) -> Judged:
         loop=(truncated or box.letter is None or len(text) > _LONG) and is_loop(text or record.reasoning),
         final=final.text is not None,
         # A thought that the template opens and closes without a word (`<think>\n\n</think>`) is none.
-        thought=bool(record.reasoning or final.thinking.strip().removeprefix("<think>").strip()),
+        thought=bool(record.reasoning or (final.thought and final.thinking.strip().removeprefix("<think>").strip())),
         flags=_merged(record.flags, final.flags, box.flags),
     )
 

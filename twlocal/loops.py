@@ -37,6 +37,8 @@ def period(text: str) -> str | None:
 
     Where the copies differ by a counter, its digits are shown as 0.
     """
+    if len(text) < COVERED:
+        return None
     tail = text[-COPIES * MAX_PERIOD :].rstrip("\ufffd")  # a cut may leave half a character
     trimmed = tail.rstrip()
     found = _repeated(trimmed, COPIES, COVERED)

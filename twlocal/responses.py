@@ -69,4 +69,4 @@ def failure_row(run_id: int, sitting_id: int, row: Answered) -> tuple[object, ..
 def record(row: Sequence[Any]) -> Record:
     """A row of SELECT_RECORD."""
     *plain, flags = row
-    return Record(*[*plain, tuple(json.loads(flags)) if flags != "[]" else ()])
+    return Record._make((*plain, tuple(json.loads(flags)) if flags != "[]" else ()))

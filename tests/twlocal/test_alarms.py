@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 
 import pytest
@@ -25,7 +24,7 @@ def rows(count: int, text: str | None = None, **changes: object) -> list[dict[st
 
 def records(*groups: Iterable[dict[str, object]]) -> list[Record]:
     every = [row for group in groups for row in group]
-    return [dataclasses.replace(PLAIN, **({"no": no} | row)) for no, row in enumerate(every)]  # type: ignore[arg-type]
+    return [PLAIN._replace(**({"no": no} | row)) for no, row in enumerate(every)]  # type: ignore[arg-type]
 
 
 def alarms(*groups: Iterable[dict[str, object]], **asked: object) -> dict[str, Alarm]:

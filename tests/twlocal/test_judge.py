@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from twlocal.judge import judge
@@ -17,7 +15,7 @@ PLAIN = Record(
 
 
 def record(text: str, **changes: object) -> Record:
-    return dataclasses.replace(PLAIN, text=text, **changes)  # type: ignore[arg-type]
+    return PLAIN._replace(text=text, **changes)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("shown", "source"), [("A", "C"), ("B", "A"), ("C", "D"), ("D", "B")])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import time
 from collections.abc import Sequence
@@ -27,13 +26,13 @@ def record(
         answer=answer, order=permutation(f"第{no}題", repeat), text=text, reasoning="", finish="stop",
         prompt_tokens=200, completion_tokens=9, reasoning_tokens=None, prompt_hash=None,
     )  # fmt: skip
-    return dataclasses.replace(plain, **changes)  # type: ignore[arg-type]
+    return plain._replace(**changes)  # type: ignore[arg-type]
 
 
 def right(no: int, **how: object) -> Record:
     """A record that boxes its key as it was shown."""
     blank = record(no, "", **how)  # type: ignore[arg-type]
-    return dataclasses.replace(blank, text=f"\\boxed{{{shown_letter(blank.answer, blank.order)}}}")
+    return blank._replace(text=f"\\boxed{{{shown_letter(blank.answer, blank.order)}}}")
 
 
 def test_a_complete_run() -> None:

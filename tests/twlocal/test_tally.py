@@ -22,7 +22,7 @@ PLAIN = Record(
 def tally(*rows: dict[str, object], planned: int | None = None) -> Tally:
     counts = Counts()
     for no, row in enumerate(rows):
-        record = dataclasses.replace(PLAIN, **({"no": no} | row))  # type: ignore[arg-type]
+        record = PLAIN._replace(**({"no": no} | row))  # type: ignore[arg-type]
         counts.add(record, judge(record))
     return counts.tally(len(rows) if planned is None else planned)
 

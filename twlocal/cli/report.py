@@ -60,6 +60,8 @@ def report(name: str | None, **options: Any) -> None:
 
 def _listed_of(runs: Runs, run: RunRow, options: Mapping[str, Any]) -> AbstractSet[str]:
     """The withdrawn rows, with a word where the list is of other data."""
+    if not options["withdrawn"]:
+        return frozenset()
     from twlocal.plan import withdrawn_by
 
     listed = _listed(options)
@@ -69,9 +71,11 @@ def _listed_of(runs: Runs, run: RunRow, options: Mapping[str, Any]) -> AbstractS
 
 
 def _listed(options: Mapping[str, Any]) -> AbstractSet[str]:
+    if not options["withdrawn"]:
+        return frozenset()
     from twlocal.dataset import withdrawals
 
-    return withdrawals.read(options["withdrawn"]).keys() if options["withdrawn"] else frozenset()
+    return withdrawals.read(options["withdrawn"]).keys()
 
 
 def _write_page(runs: Runs, run: RunRow, options: Mapping[str, Any]) -> None:

@@ -97,6 +97,9 @@ def _closes(tag: re.Match[str]) -> bool:
 
 
 def _split(text: str, flags: tuple[str, ...], cut: bool = False) -> Final:
+    # Every tag and marker holds one of these signs; a text that was stripped of them still tells by these words.
+    if not ("<" in text or "[" in text or "◁" in text or "assistantfinal" in text or _STRIPPED.match(text)):
+        return Final(text, _damaged(text, flags), text, cut=cut)
     start, end, thought_end = 0, len(text), 0
     # The common tag is found without a pattern; only what follows its last occurrence has to be looked at closely.
     close = text.rfind("</think>")
@@ -122,9 +125,11 @@ def _split(text: str, flags: tuple[str, ...], cut: bool = False) -> Final:
             return Final(None, flags, text, 0, len(text))
         end = reopened
     body = text if (start, end) == (0, len(text)) else text[start:end]
-    if "\x08" in body or "\x0c" in body:
-        flags = (*flags, CONTROL_CHARACTER)
-    return Final(body, flags, text, start, thought_end, cut)
+    return Final(body, _damaged(body, flags), text, start, thought_end, cut)
+
+
+def _damaged(body: str, flags: tuple[str, ...]) -> tuple[str, ...]:
+    return (*flags, CONTROL_CHARACTER) if "\x08" in body or "\x0c" in body else flags
 
 
 def _final_channel(text: str, since: int) -> tuple[int, int] | None:

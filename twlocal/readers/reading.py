@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 ORDINAL = "ordinal"
 UNCLOSED_BOX = "unclosed_box"
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A letter read from a response, or the reason why there is none.
 
     letter: the position label as shown to the model, upper case, or None. why: name of the rule that read it, or of the

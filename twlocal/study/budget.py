@@ -14,7 +14,7 @@ at the end sits on the lower bound.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from twlocal import token_sizes
@@ -134,7 +134,7 @@ def cut(
             found[key] = _answer(record, reader)
         elif packed is not None and not record.reasoning:
             text = token_sizes.first(record.text, token_sizes.unpack(packed), cap)
-            shortened = replace(record, text=text, finish=FINISH_LENGTH, completion_tokens=cap, reasoning_tokens=None)
+            shortened = record._replace(text=text, finish=FINISH_LENGTH, completion_tokens=cap, reasoning_tokens=None)
             found[key] = _answer(shortened, reader)
     return found
 
