@@ -2,13 +2,15 @@
 
 A hit is the longest term at its place. It is no hit where an exception of the term covers it (神經網絡, 少數組織,
 質量守恆, 博客來: another word, or a word across the border of two), nor where the term is *mentioned*, not used:
-「軟件」 in quotes, or （軟體／軟件）. Strict terms reject an item, review terms are shown to a person.
+「軟件」 in quotes, （軟體／軟件）, or what a text says that the mainland calls it (軟體，大陸稱軟件). Strict terms reject
+an item, review terms are shown to a person.
 Which is which is measured on native text (`measure.py`), and the shipped list is `lexicon.toml`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
@@ -24,6 +26,11 @@ DROPPED = "dropped"
 
 _MENTION_BEFORE = "「『“\"'（(／/"
 _MENTION_BEHIND = "」』”\"'）)／/"
+# Whose word it is, said right before the term or right behind it; over folded text, whose commas are ASCII.
+_WHOSE = r"(?:大陸|中國|對岸|陸方|港澳|香港|簡體中文)"
+_CALLED = re.compile(rf"{_WHOSE}[^,。;!?\n]{{0,6}}(?:稱|叫|譯|寫作|說成|用語|用詞|慣用|說法|名稱)[^,。;!?\n]{{0,4}}\Z")
+_CALLS_IT = re.compile(rf"[^,。;!?\n]{{0,4}}{_WHOSE}[^,。;!?\n]{{0,3}}(?:用語|用詞|說法|譯名|稱呼|習稱)")
+_AROUND = 16  # characters in which that is said
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +105,14 @@ def _is_covered(spans: Iterable[tuple[int, int]], start: int, end: int) -> bool:
 
 
 def is_mention(text: str, start: int, end: int) -> bool:
-    """Whether the term at (start, end) stands alone in quotes, brackets or between slashes: spoken of, not used."""
-    return start > 0 and end < len(text) and text[start - 1] in _MENTION_BEFORE and text[end] in _MENTION_BEHIND
+    """Whether the term at (start, end) is spoken of and not used: alone in quotes, brackets or between slashes, or said
+    to be the mainland's word."""
+    if start > 0 and end < len(text) and text[start - 1] in _MENTION_BEFORE and text[end] in _MENTION_BEHIND:
+        return True
+    return bool(
+        _CALLED.search(text[max(0, start - _AROUND) : start])
+        or _CALLS_IT.match(text[end : min(len(text), end + _AROUND)])
+    )
 
 
 def fold(text: str) -> str:

@@ -18,13 +18,13 @@ from twlocal.formosa.lexicon import DROPPED, REVIEW, STRICT, Lexicon, Term, fold
 
 # A candidate from a table that fires more often than this is an ordinary word here.
 ORDINARY = 10
-# Who proposes a candidate: STRICT and REVIEW by hand, or nobody (a table, or a doubt).
+# Who proposes a candidate: STRICT, REVIEW and DROPPED by hand, or nobody (a table, or a doubt).
 TABLE = "table"
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A term and its proposal: STRICT or REVIEW by hand, TABLE where nobody vouches for it."""
+    """A term and its proposal: STRICT, REVIEW or DROPPED by hand, TABLE where nobody vouches for it."""
 
     term: Term
     proposal: str
@@ -48,7 +48,7 @@ def by_hand(text: str) -> list[Candidate]:
     table = tomllib.loads(text)
     return [
         Candidate(Term(word, taiwan, REVIEW, tuple(exceptions)), proposal)
-        for name, proposal in ((STRICT, STRICT), (REVIEW, REVIEW), ("doubtful", TABLE))
+        for name, proposal in ((STRICT, STRICT), (REVIEW, REVIEW), ("doubtful", TABLE), ("ordinary", DROPPED))
         for word, taiwan, *exceptions in table.get(name, ())
     ]
 
@@ -123,7 +123,7 @@ def measure(candidates: Sequence[Candidate], texts: Iterable[str], examples: int
 def _level(candidate: Candidate, fires: int) -> str:
     if candidate.proposal == STRICT and not fires:
         return STRICT
-    if candidate.proposal == TABLE and fires > ORDINARY:
+    if candidate.proposal == DROPPED or (candidate.proposal == TABLE and fires > ORDINARY):
         return DROPPED
     return REVIEW
 
