@@ -2,8 +2,8 @@
 
 A hit is the longest term at its place. It is no hit where an exception of the term covers it (神經網絡, 少數組織,
 質量守恆, 博客來: another word, or a word across the border of two), nor where the term is *mentioned*, not used:
-「軟件」 in quotes, （軟體／軟件）, or what a text says that the mainland calls it (軟體，大陸稱軟件). Strict terms reject
-an item, review terms are shown to a person.
+「軟件」 in quotes, （軟體／軟件）, or what a text says that the mainland calls it (軟體，大陸稱軟件). Strict terms
+reject an item, review terms are shown to a person.
 Which is which is measured on native text (`measure.py`), and the shipped list is `lexicon.toml`.
 """
 

@@ -174,7 +174,7 @@ def test_words_that_only_look_like_terms(text: str) -> None:
     assert found(text) in ([], ["質檢"])
 
 
-# Words of Taiwan across whose borders a term of the mainland can be read, and words that only tables call mainland ones.
+# Words of Taiwan across whose borders a mainland term can be read, and words that only tables call the mainland's.
 NATIVE = """
 出租車輛應投保強制險。
 租賃公司提供出租車輛及出租車位服務。
