@@ -17,6 +17,7 @@ from twlocal import dataset, garbage, machine, models, placing, plan, protocol, 
 from twlocal.backend import Backend, BackendModule
 from twlocal.errors import DatasetError, UsageError
 from twlocal.isolate import Isolated
+from twlocal.item import clean
 from twlocal.lock import held
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def _prepare(wish: plan.Wish, runs: Runs, around: Surroundings, pinned: frozense
         threading.Thread(target=warm, name="twlocal-warm").start()
     questions = dataset.load(wish.bench, private=wish.private, token=around.token, **wish.data)
     drawn = draw(questions, wish)
+    _not_shown(drawn, rules)
     # What is wrong with the questions is told before the weights are fetched.
     model = placed.fetch()
     fingerprint = models.fingerprint(
@@ -206,6 +208,18 @@ def _begun(runs: Runs, wanted: plan.Plan, drawn: list[Any], now: frozenset[str])
                 if plan.sample_hash(asked) == manifest["identity"]["sample"]:
                     return earlier
     return None
+
+
+def _not_shown(drawn: list[Any], rules: protocol.Protocol) -> None:
+    """Raise UsageError where a question that is asked is one of the protocol's worked examples, reply and all."""
+    shown = {(clean(example.question), *sorted(map(clean, example.options))) for example in rules.examples}
+    both = [item for item in drawn if shown and (item.question, *sorted(item.options)) in shown]
+    if both:
+        raise UsageError(
+            f"{len(both)} of the questions stand among the worked examples of the protocol {rules.name}, with their "
+            f"reply: {' '.join(both[0].question.split())[:40]}",
+            hint="take them out of the protocol's examples, or out of the questions",
+        )
 
 
 def draw(questions: Dataset, wish: plan.Wish) -> list[Any]:

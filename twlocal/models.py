@@ -228,15 +228,16 @@ def fingerprint(
 ) -> str:
     """sha256 (hex) over the sizes and contents of the model's files; "" for a server.
 
-    Reading 100 GB takes minutes, so each file's hash may be remembered by path, size and time of change. `progress`
-    is called with the number of bytes just read.
+    Reading 100 GB takes minutes, so each file's hash may be remembered by path, size and time of change: that of the
+    content or, where it is later, that of the file itself, which no copying tool can set back. `progress` is called
+    with the number of bytes just read.
     """
     if not weights:
         return ""
     whole = hashlib.sha256()
     for path in weights:
         stat = path.stat()
-        place = (str(path.resolve()), stat.st_size, stat.st_mtime_ns)
+        place = (str(path.resolve()), stat.st_size, max(stat.st_mtime_ns, stat.st_ctime_ns))
         digest = known(*place)
         if digest is None:
             digest = _hash(path, progress)

@@ -155,7 +155,7 @@ def parse(name: str, text: str, *, folder: Path | None = None) -> Protocol:
             title=str(data.get("title", name)),
             system=_system(name, data.get("system", ""), folder),
             body=data["body"],
-            decoding=Decoding(**data.get("decoding", {})),
+            decoding=_decoding(data.get("decoding", {})),
             reader=data.get("reader", "box"),
             shuffle=bool(data.get("shuffle", True)),
             # A file from outside was not published with us: its scores stand apart unless it is one of ours.
@@ -221,6 +221,12 @@ def _system(name: str, file: str, folder: Path | None) -> str:
             except UnicodeError as error:
                 raise ProtocolError(f"protocol {name}: the system prompt {file!r} is not UTF-8 text") from error
     raise ProtocolError(f"protocol {name}: the system prompt {file!r} is not there")
+
+
+def _decoding(given: Mapping[str, Any]) -> Decoding:
+    # 0, 0.0 and -0.0 ask for the same, and must not make two runs.
+    said = Decoding(**given)
+    return replace(said, temperature=float(said.temperature) + 0.0, top_p=float(said.top_p))
 
 
 def _example(row: Mapping[str, Any]) -> Example:

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from twlocal.alarms import early_stop
-from twlocal.backend import ENGINE_DIED, TOO_LONG, Backend, Completion, Request
+from twlocal.backend import CUT, ENGINE_DIED, TOO_LONG, Backend, Completion, Request
 from twlocal.errors import EngineDied, RunError, StoreBusy, TwlocalError
 from twlocal.isolate import MAX_DEATHS
 from twlocal.plan import Plan
@@ -127,6 +127,7 @@ class _Sitting:
         self._answers = 0
         self._failed_in_a_row: list[Completion] = []
         self._first: list[Record] = []
+        self._watching = True
         self._deadline: float | None = None  # for what is in flight, once the run is to stop
         self._last = ""
 
@@ -266,7 +267,7 @@ class _Sitting:
     def _store(self, batch: list[Completion]) -> None:
         at = self._now()
         answered, stored, stray = [], set[str](), ""
-        for completion in batch:
+        for completion in map(_with_text, batch):
             if completion.key not in self._orders or completion.key in stored:
                 stray = completion.key
                 continue
@@ -334,8 +335,10 @@ class _Sitting:
     def _judge(self) -> None:
         """Stop a run that can only end badly, and say why, rather than report 0%."""
         # A judge may well say the same of everything: that is for its calibration to tell.
-        if self._answers <= _WATCHED and (reason := early_stop(self._first, alike=not self._plan.stage)):
-            raise RunError(reason, hint="twlocal show RUN ITEM shows what came back")
+        if self._watching and len(self._first) >= _WATCHED:
+            self._watching = False
+            if reason := early_stop(self._first, alike=not self._plan.stage):
+                raise RunError(reason, hint="twlocal show RUN ITEM shows what came back")
         failed = self._failed_in_a_row
         if self._answers == 0 and len(failed) >= _HOPELESS_TOO_LONG and all(f.error_kind == TOO_LONG for f in failed):
             raise RunError(
@@ -355,6 +358,15 @@ class _Sitting:
 
 
 _END = object()
+
+
+def _with_text(completion: Completion) -> Completion:
+    """A completion as it is stored. One whose text is none says nothing of the model, and must not cost the others."""
+    wrong = [type(text).__name__ for text in (completion.text, completion.reasoning) if type(text) is not str]
+    if not wrong:
+        return completion
+    error = f"the engine gave {wrong[0]} where a text belongs"
+    return Completion(completion.key, attempts=completion.attempts, error_kind=CUT, error=error)
 
 
 def _name(key: Key) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,13 @@ def test_a_fingerprint_is_of_content_and_is_remembered(tmp_path: Path) -> None:
     assert models.fingerprint((copy,)) == first, "where it lies does not matter"
     file.write_bytes(b"Weights" * 1000)
     assert fingerprint() != first
+    # Another file of the same size, with the same time on it, is moved into its place.
+    stat, swapped = file.stat(), tmp_path / "swapped.gguf"
+    last = fingerprint()
+    swapped.write_bytes(b"weightS" * 1000)
+    os.utime(swapped, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    swapped.replace(file)
+    assert fingerprint() != last
 
 
 def checkpoint(folder: Path, *more: str) -> Path:

@@ -89,6 +89,11 @@ def test_the_hash_covers_what_is_said_and_not_how_it_is_called() -> None:
     assert one.with_budget(None) is one
 
 
+def test_a_number_has_one_spelling_in_the_hash() -> None:
+    said = ("temperature = 0\ntop_p = 1", "top_p = 1.0\ntemperature = 0.0", "temperature = -0.0\ntop_p = 1e0")
+    assert len({protocol.parse("one", GOOD + f"[decoding]\n{text}\n").sha256 for text in said}) == 1
+
+
 def test_without_shuffle_the_options_keep_their_order() -> None:
     assert protocol.parse("one", GOOD + "shuffle = false\n").order(ITEM, 3) == "ABCD"
 

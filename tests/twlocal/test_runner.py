@@ -14,7 +14,7 @@ import pytest
 
 from twlocal import evaluate, runner
 from twlocal.backend import Completion, EngineInfo, Request
-from twlocal.errors import EngineDied
+from twlocal.errors import EngineDied, RunError
 from twlocal.plan import Wish
 from twlocal.responses import Answered
 from twlocal.runs import Runs
@@ -153,8 +153,10 @@ def begin(tmp_path, model_file, make_questions):
     """Run five questions with a given engine; gives the runs."""
     runs = Counting(tmp_path / "t.db")
 
-    def run(engine: type[Engine], watcher: Silence | None = None, **here: Any) -> tuple[Counting, Engine]:
-        wish = Wish(model=str(model_file), bench=str(make_questions(5)), protocol="box", backend="scripted")
+    def run(
+        engine: type[Engine], watcher: Silence | None = None, *, questions: int = 5, **here: Any
+    ) -> tuple[Counting, Engine]:
+        wish = Wish(model=str(model_file), bench=str(make_questions(questions)), protocol="box", backend="scripted")
         planned = evaluate.prepare(wish, runs, evaluate.Surroundings(environ={})).plan
         opened = engine(runs, 1, patient=False)
         try:
@@ -189,6 +191,32 @@ def test_whatever_goes_wrong_the_engine_is_closed_and_the_sitting_ended(begin, t
     runs = Runs(open_store(tmp_path / "t.db"), tmp_path / "t.db")
     assert [sitting.outcome for sitting in runs.sittings(1)] == ["failed"]
     runs.close()
+
+
+class Textless(Engine):
+    """Gives no text for the second request, and answers the others."""
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
+        for number, request in enumerate(list(requests)):
+            yield Completion(request.key, text=None if number == 1 else "\\boxed{A}", finish="stop")
+
+
+def test_an_answer_without_a_text_is_a_failure_and_costs_no_other_one(begin):
+    runs, _ = begin(Textless)
+    row = runs.get()
+    assert (row.answered, row.failed, row.complete) == (4, 1, False)
+
+
+class Empty(Engine):
+    """Answers nothing to everything, all at once."""
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
+        yield from [Completion(request.key, text="", finish="stop") for request in requests]
+
+
+def test_a_model_that_says_nothing_is_noticed_however_fast_it_says_it(begin):
+    with pytest.raises(RunError, match="all empty"):
+        begin(Empty, questions=30)
 
 
 def test_a_clock_that_is_set_back_gives_no_sitting_of_negative_length(begin):

@@ -87,6 +87,9 @@ def engine_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     if options["trust_remote_code"]:
         settings["trust_remote_code"] = True
     settings |= _pairs("--set", options["more"])
+    if isinstance(named := settings.get("chat_template"), str) and not ("{{" in named or "{%" in named):
+        # Its text, not its name: a run that goes on after the file was changed would be another one.
+        settings["chat_template"] = _text(Path(named))
     if variables := _pairs("--template-variable", options["variables"]):
         before = settings.get("template_variables", {})
         settings["template_variables"] = {**(before if isinstance(before, Mapping) else {}), **variables}

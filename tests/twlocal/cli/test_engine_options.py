@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -32,6 +33,19 @@ def test_switches_of_a_chat_template_are_values_or_text() -> None:
     assert settings("--set", 'template_variables={"a": 1, "b": 2}', "--template-variable", "b=3") == {
         "template_variables": {"a": 1, "b": 3}
     }
+
+
+def test_a_chat_template_is_kept_by_its_text_however_it_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "chat.jinja"
+    file.write_text("{{ messages }}", encoding="utf-8")
+    for words in (
+        ("--chat-template", str(file)),
+        ("--set", f"chat_template={file}"),
+        ("--set", "chat_template={{ messages }}"),
+    ):
+        assert settings(*words) == {"chat_template": "{{ messages }}"}
+    with pytest.raises(UsageError, match="cannot read"):
+        settings("--set", f"chat_template={tmp_path / 'none.jinja'}")
 
 
 @pytest.mark.parametrize("option", ["--set", "--template-variable"])
