@@ -19,6 +19,7 @@ _OPENING = re.compile(
     rf"(?:(?:選項|選|(?i:option|choice|letter))\s?[:(*]{{0,3}}\s?)?(?P<x>[A-Za-z{ORDINALS}])(?![A-Za-z0-9'’^=+])"
 )
 _ALONE = re.compile(rf"(?:\s|{_SPECIAL}|[*_`$\"'”’」』】》)\]}}.。,、;!:~]|\\[)\]]|選項|項){{0,60}}\Z")
+_ANY_LETTER = re.compile(f"[A-Za-z{ORDINALS}]")
 _LABEL = re.compile(r"[*_`\"'”’」』】)\]}]{0,6}(?:[)\]】]|\.(?!\d)|:|、|\s{0,2}\n|,|，|。)[*_]{0,4}")
 # A token that ends a turn with text behind it, a turn's head, or another question.
 _NEXT_QUESTION = re.compile(
@@ -61,6 +62,8 @@ def lenient(final: Final, labels: str = "ABCD", strict: Reading | None = None) -
             found.letter, "box_several" if found.several else "box_decorated", found.start, found.end, *flags
         )
     folded = fold(text)
+    if not _ANY_LETTER.search(folded):
+        return Reading(None, "no_statement", None, final.flags)
     following = _NEXT_QUESTION.search(folded)
     # A base model behind examples goes on with a question of its own making: what it said before that comes first.
     for part in (folded[: following.start()], folded) if following else (folded,):

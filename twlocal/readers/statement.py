@@ -12,6 +12,7 @@ the work is linear.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 from twlocal.readers import cues
@@ -43,7 +44,7 @@ def statement(text: str, labels: str) -> Statement | None:
     """The last statement of the answer in folded `text`, None when there is none."""
     found_cues = [(found.start(), found, _kind(found[0])) for found in cues.CUE.finditer(text)]
     lower = text.lower()
-    if any(hint in lower for hint in cues.ENGLISH_HINTS):
+    if any(map(lower.__contains__, cues.ENGLISH_HINTS)):
         for found in cues.ENGLISH_CUE.finditer(lower):
             if _is_own(lower, found.start()):
                 found_cues.append((found.start(), found, _kind(found[0])))
@@ -277,12 +278,17 @@ def is_echo(text: str, at: int, letter: str, labels: str) -> bool:
     window = text[at + 1 : at + 400]
     line = window.find("\n")
     own, rest = (window[:line], window[line:].lstrip()) if line >= 0 else (window, "")
-    if re.match(_LIST_ITEM % following[0], rest) or rest[:2] in (following[0], following[0] + "\n"):
+    item, both = _listed(following)
+    if item.match(rest) or rest[:2] in (following[0], following[0] + "\n"):
         return True
-    return (
-        len(following) == 2
-        and re.search(r"\s" + _LIST_ITEM % following[0] + r".*\s" + _LIST_ITEM % following[1], own) is not None
-    )
+    return len(following) == 2 and both.search(own) is not None
+
+
+@cache
+def _listed(following: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """The next label as an item of a list, and this one and the one after it in one line."""
+    item = _LIST_ITEM % following[0]
+    return re.compile(item), re.compile(rf"\s{item}.*\s" + _LIST_ITEM % following[-1])
 
 
 def verdict(text: str, labels: str) -> tuple[str, int, int] | None:
