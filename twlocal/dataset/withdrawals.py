@@ -26,7 +26,8 @@ def parse(text: str, name: str) -> dict[str, str]:
     Raises DatasetError.
     """
     found: dict[str, str] = {}
-    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
+    # Never splitlines(): U+2028, U+2029 and U+0085 are legal inside a JSON string.
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         line = line.strip()
         if line.startswith("{"):
             hashed, why = _row(line, f"{name}:{number}")

@@ -79,7 +79,8 @@ def goods(builds: Builds, build: Build, listed: Collection[str] | None = None) -
 def read_listed(path: Path) -> frozenset[str]:
     """The ids (or content hashes) in a JSONL file such as `formosa permute -o` writes. Raises DatasetError."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        # Never splitlines(): U+2028, U+2029 and U+0085 are legal inside a JSON string.
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DatasetError(f"cannot read {path} ({error})", hint="rows of `twlocal formosa permute -o`") from error
     found = set()

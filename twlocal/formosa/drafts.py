@@ -47,7 +47,8 @@ def read_drafts(path: Path) -> Iterator[Draft]:
     for a line that is no JSON object or names no window.
     """
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        # Never splitlines(): U+2028, U+2029 and U+0085 are legal inside a JSON string.
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DatasetError(f"cannot read {path} ({error})", hint="drafts are JSONL in UTF-8") from error
     for number, line in enumerate(lines, 1):

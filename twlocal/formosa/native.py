@@ -41,7 +41,8 @@ def questions(path: Path) -> Iterator[str]:
             rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if file.suffix.lower() == ".tsv" else ",")
             yield from (cell for row in rows for cell in row if cell)
             continue
-        pieces = text.splitlines() if file.suffix.lower() == ".jsonl" else [text]
+        # Never splitlines(): U+2028, U+2029 and U+0085 are legal inside a JSON string.
+        pieces = text.split("\n") if file.suffix.lower() == ".jsonl" else [text]
         for piece in pieces:
             if piece.strip():
                 try:

@@ -96,7 +96,7 @@ def gather(
     texts = None if whole else Curations.beside(builds).texts(build, band)
     chosen = None
     if texts:
-        lines = map(json.loads, texts[1].splitlines())
+        lines = map(json.loads, filter(str.strip, texts[1].split("\n")))
         chosen = frozenset(line["content_hash"] for line in lines if line["in_band"])
     return Parts(
         build=build,

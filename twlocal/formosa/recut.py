@@ -77,7 +77,7 @@ def parse(manifest_text: str, difficulty: str, name: str) -> Sidecar:
                 f"{name}: {DIFFICULTY} is not the one that {MANIFEST} was frozen with",
                 hint="take both files from the same place, unchanged",
             )
-        rows = [json.loads(line) for line in difficulty.splitlines()]
+        rows = [json.loads(line) for line in difficulty.split("\n") if line.strip()]
         members, scored = (
             tuple(
                 Member(run, model, {row["content_hash"]: bool(row["right"][run]) for row in rows}, about)

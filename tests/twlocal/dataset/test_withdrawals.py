@@ -93,6 +93,12 @@ def test_plain_hashes_and_comments():
     assert withdrawals.parse(text, "gone.txt") == {one: "", other.lower(): ""}
 
 
+def test_a_reason_may_hold_what_other_programs_take_for_a_line_end():
+    one, other = "a" * 64, "b" * 64
+    text = f'{{"ch": "{one}", "reason": "圖\u2028不見"}}\r\n{{"ch": "{other}"}}\r\n'
+    assert withdrawals.parse(text, "withdrawn.jsonl") == {one: "圖\u2028不見", other: ""}
+
+
 @pytest.mark.parametrize(
     "line", ["q17", '{"id": "q17"}', "[]", '{"ch": ', '{"ch": 5}', "{" * 3000, '{"ch": "' + "g" * 64 + '"}']
 )

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from twlocal.errors import UsageError
-from twlocal.formosa import jsonl
+from twlocal.formosa import jsonl, native
+from twlocal.formosa.calibrated import read_listed
+from twlocal.formosa.drafts import read_drafts
 
 
 def test_rows_in_their_order(tmp_path: Path) -> None:
@@ -52,3 +54,15 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(UsageError, match="cannot write"):
         jsonl.write(tmp_path / "file" / "rows.jsonl", [])
+
+
+@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\u0085", "\x1c", "\x0b"])
+def test_a_line_ends_at_a_line_feed_alone(tmp_path: Path, mark: str) -> None:
+    # These are legal inside a JSON string, and models write them.
+    path, text = tmp_path / "rows.jsonl", f"題{mark}目"
+    written = mark if mark >= " " else f"\\u{ord(mark):04x}"
+    rows = [f'{{"window": "w", "id": "{letter * 64}", "question": "題{written}目"}}' for letter in "ab"]
+    path.write_text("\r\n".join(rows) + "\r\n", encoding="utf-8", newline="")
+    assert [draft.question for draft in read_drafts(path)] == [text] * 2
+    assert read_listed(path) == {"a" * 64, "b" * 64}
+    assert list(native.questions(path)).count(text) == 2
