@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from twlocal import backend as backends
 from twlocal.backend import ENGINE_DIED, EngineInfo
-from twlocal.errors import StoreFull, UsageError
-from twlocal.plan import Plan, Wish
+from twlocal.errors import StoreError, StoreFull, UsageError
 from twlocal.record import Record
 from twlocal.responses import (
     INSERT_FAILURE,
@@ -30,6 +29,8 @@ from twlocal.store import BUSY_SECONDS, translated
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
+
+    from twlocal.plan import Plan, Wish
 
 Key = tuple[int, int]  # (no, repeat)
 
@@ -83,12 +84,22 @@ class Sitting:
     seconds: float
 
 
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What file a name leads to; None where there is none, and where the system has no numbers for files."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if found.st_ino else None
+
+
 class Runs:
     """The runs of one database. All methods raise StoreError and its children."""
 
     def __init__(self, db: Database, path: Path) -> None:
         self._db = db
         self._path = path
+        self._file = _identity(path)
 
     def close(self) -> None:
         self._db.close()
@@ -229,6 +240,20 @@ class Runs:
                 self._db.conn.executemany(INSERT_SIZES, sizes)
             self._db.conn.executemany(INSERT_FAILURE, (failure_row(run_id, sitting_id, row) for row in failures))
             self._db.conn.execute("UPDATE sittings SET last_seen_at=? WHERE id=?", [batch[-1].at, sitting_id])
+        self._check_place()
+
+    def _check_place(self) -> None:
+        """Raise StoreError where the file is no longer what its name leads to: SQLite would write on, into nowhere."""
+        if self._file is None or _identity(self._path) == self._file:
+            return
+        names = (f"{self._path.stem}-saved{number}{self._path.suffix}" for number in ("", *range(2, 1000)))
+        saved = next(place for name in names if not (place := self._path.with_name(name)).exists())
+        with translated(saved):
+            self._db.conn.execute("VACUUM INTO ?", [str(saved.absolute())])
+        raise StoreError(
+            f"{self._path} was moved or deleted while it was in use",
+            hint=f"all that was stored in it is in {saved}: name that with --db, and the same command goes on",
+        )
 
     def mark_complete(self, run_id: int, *, at: str) -> None:
         with translated(self._path):
