@@ -145,7 +145,8 @@ INSTEAD = re.compile(
 )
 LONE_LETTER = re.compile(r"(?<![A-Za-z0-9'’_^])[A-Z](?![A-Za-z0-9'’_^])")
 IF_AFTER = re.compile(
-    rf"\s{{0,2}}的話|\s{{0,2}}[,，]?\s{{0,2}}(?:如果|若|{_english('if|only if|unless', whole=False)})"
+    r"\s{0,2}的話|\s{0,2}(?:選項|項)?\s{0,2}(?:以外|之外|除外)"
+    rf"|\s{{0,2}}[,，]?\s{{0,2}}(?:如果|若|{_english('if|only if|unless', whole=False)})"
 )
 # A second letter.
 SEVERAL = re.compile(
@@ -153,7 +154,7 @@ SEVERAL = re.compile(
     rf"(?:(?P<hard>(?:及/)?或者?(?:許|可能)?|也(?:許|有?可能|可以?)|亦(?:可能?|有可能)|還是|抑或|/|~|至|到"
     rf"|{_english('or(?: maybe| possibly| perhaps)?|and(?:/or| maybe| possibly| perhaps)', whole=False)}"
     rf"|{_english('to|maybe|perhaps', whole=False)})"
-    rf"|(?P<soft>[、&+\-]|和|與|及|以及|跟|{_english('and', whole=False)}))?"
+    rf"|(?P<soft>[、&+\-]|和|與|及|以及|跟|還有|加上|連同|{_english('and', whole=False)}))?"
     r"\s{0,4}(?:答案)?[是為選]?(?:選項|(?i:option|choice))?[\s(*_\[「\"]{0,6}"
     rf"(?P<y>[A-Z{ORDINALS}])(?![A-Za-z0-9'’])(?P<rest>{CLOSERS}{{0,6}}\s?)"
 )
@@ -224,7 +225,7 @@ THEN = re.compile(r"則|就|那麼|(?i:then|would)")
 SENTENCE_END = re.compile(r"[。!?\n;；]|\.\s")
 # What may stand before a letter that opens its clause; "Hepatitis B is the answer" says nothing about an option B.
 OWN_BEFORE = re.compile(
-    r"(?:\A|[\n,，。.;；:!?、…—|]|選項|答案|[故即則是為知但而]|所以|因此|因而|認為|只有|唯有|判斷"
+    r"(?:\A|[\n,，。.;；:!?、…—|]|選項|答案|[故即則是為知但而]|所以|因此|因而|認為|只有|只剩|唯有|判斷"
     r"|(?i:(?<![a-z])(?:option|choice|letter|answer|that|only|so|therefore|thus|hence|think|believe|then|clearly|but"
     r"|conclude)))[\s(*_「\"“\[【#$]{0,8}\Z"
 )
@@ -240,5 +241,5 @@ BUT_NO_ANSWER = re.compile(
     r"|(?i:(?:is|'s) not (?:the answer|what)|isn't (?:the answer|what)|not what))"
 )
 # What makes the first verdict of a text its last one as well.
-ONLY = re.compile(r"只有|僅|唯|最|故|所以|因此|可知|(?i:only|so|thus|therefore|hence|most)")
+ONLY = re.compile(r"只[有剩]|僅|唯|最|故|所以|因此|可知|(?i:only|so|thus|therefore|hence|most)")
 ALSO = re.compile(r"[也亦]|(?i:also)")

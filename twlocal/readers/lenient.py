@@ -31,7 +31,7 @@ _NEXT_QUESTION = re.compile(
 # Behind a label: a verdict on the option, or the rest of a ratio or a name, instead of the option's text.
 _OF_OPTION = r"(?:選項)?(?:的?(?:敘述|說法|描述|內容))?(?:是|為)?"
 _DENIED = re.compile(
-    r"\s{0,4}[A-Z](?:\s?[=:]|\.|、|(?=\s))"
+    r"\s{0,4}[A-Z](?:\s?[=:]|\.|、|(?=\s)|\Z)"
     rf"|\s{{0,4}}{_OF_OPTION}(?:錯|不|非|未|無法|有誤|(?i:incorrect|wrong|not |false))"
 )
 _RIGHT = re.compile(rf"\s{{0,4}}{_OF_OPTION}(?:正確|對的|無誤|(?i:(?:correct|right|true)(?![a-z])))")

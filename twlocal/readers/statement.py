@@ -249,7 +249,8 @@ def _really_several(text: str, found: re.Match[str], letter: str | None, labels:
         return not (goes_on and found["soft"].lower() not in ("、", "&", "+", "和", "與", "及", "跟", "以及"))
     if found["comma"]:
         return not goes_on
-    return text[found.start("y") - 1] == "(" and found["rest"].startswith(")")
+    pair = text[found.start("y") - 1] + found["rest"][:1]
+    return pair in ("()", "[]", "「」") and "\n" not in found[0]
 
 
 def _is_supposed(text: str, start: int, at: int) -> bool:

@@ -14,6 +14,9 @@ SEVERAL = [
     "Answer: A and maybe C",
     "Answer: A and/or C",
     "選 A 或選 C",
+    "答案是B，還有C",
+    "[A] [B] [C] [D]",
+    "A. B",
     "可選 A 也可選 C",
     "I would choose A or choose C.",
     "The answer is a, b, and c.",
@@ -47,6 +50,7 @@ DENIED = [
     "The expected answer is A but this is wrong.",
     "選A：錯誤",
     "答案是 A 的話，B 也對",
+    "答案：A選項以外的都對",
 ]
 # The first options of a review of all of them, and what is called right without being the answer.
 REVIEWS = [
@@ -94,6 +98,8 @@ READ = [
     ("(A) 正確，(B)(C)(D) 均錯誤。", "A"),
     ("選項 C 正確，依民法第 71 條。", "C"),
     ("\\boxed{'C'}", "C"),
+    ("A 錯在時效；B 錯在期間；D 錯在主體；因此只剩 C 為正解。", "C"),
+    ("B\n\n(A) 錯\n(C) 錯", "B"),
 ]
 # A second question of the model's own, or a second turn, behind the answer.
 NEXT = [
