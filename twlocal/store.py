@@ -5,6 +5,7 @@ What is in it is told by `db/migrations/*.sql`. Reading and writing of runs is i
 
 from __future__ import annotations
 
+import re
 import shlex
 import sqlite3
 import sys
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 # Another process may hold the write lock for as long as a large import takes.
 BUSY_SECONDS = 60.0
 _AGAIN_SECONDS = 0.02
+_MISSING = re.compile(r"no such (?:table|column)|has no column|has \d+ columns")
+_CHANGED = "it was left as it is: take an untouched copy, or begin another file with --db"
 _NO_WRITING = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 
 
@@ -84,7 +87,11 @@ def open_store(
             else:
                 durable = True
             db = Database(connection, execute_plugins=False)
-            _migrate(db, path, migrations(folder))
+            steps = migrations(folder)
+            _migrate(db, path, steps)
+            if create:
+                # Ten milliseconds, for those who are about to ask an engine for what would then find no place.
+                _check_whole(connection, path, steps)
             if durable:
                 _make_durable(connection, warn, timeout)
         except BaseException:
@@ -171,6 +178,8 @@ def _is_busy(error: sqlite3.Error) -> bool:
 def _migrate(db: Database, path: Path, steps: list[tuple[int, str]]) -> None:
     connection = db.conn
     version = _version(connection)
+    if version < 0:
+        raise _foreign(path)
     if version > len(steps):
         raise SchemaTooNew(
             f"{path} has schema {version}, this twlocal knows {len(steps)}",
@@ -183,17 +192,47 @@ def _migrate(db: Database, path: Path, steps: list[tuple[int, str]]) -> None:
         # Looked at again: another process may have migrated it while this one waited for the lock.
         version = _version(connection)
         if version == 0 and db.table_names():
-            raise StoreError(
-                f"{path} is a SQLite database, but not one of twlocal's", hint="name another file with --db"
-            )
+            raise _foreign(path)
         for number, text in steps[version:]:
             for statement in _statements(text):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version={number}")
         connection.execute("COMMIT")
-    except BaseException:
+    except BaseException as error:
         connection.rollback()
+        if isinstance(error, sqlite3.OperationalError) and _code(error) == sqlite3.SQLITE_ERROR:
+            raise StoreError(
+                f"{path} says it has schema {version}, but cannot be brought to {len(steps)} from there ({error})",
+                hint=_CHANGED,
+            ) from error
         raise
+
+
+def _foreign(path: Path) -> StoreError:
+    return StoreError(f"{path} is a SQLite database, but not one of twlocal's", hint="name another file with --db")
+
+
+def _check_whole(connection: sqlite3.Connection, path: Path, steps: list[tuple[int, str]]) -> None:
+    """Refuse a database without a table or column that its schema should have, before anything is asked for it."""
+    made = sqlite3.connect(":memory:")
+    try:
+        for _, text in steps:
+            made.executescript(text)
+        missing = sorted(_columns(made) - _columns(connection))
+    finally:
+        made.close()
+    if missing:
+        more = f" and {len(missing) - 1} more" if missing[1:] else ""
+        raise StoreError(
+            f"{path} says it has schema {len(steps)}, but lacks {missing[0]}{more}: it has been changed",
+            hint=_CHANGED,
+        )
+
+
+def _columns(connection: sqlite3.Connection) -> set[str]:
+    """Every column of every table, as `table.column`."""
+    sql = "SELECT m.name || '.' || c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type='table'"
+    return {row[0] for row in connection.execute(sql)}
 
 
 def _version(connection: sqlite3.Connection) -> int:
@@ -241,6 +280,8 @@ def _translate(error: sqlite3.Error, path: str) -> StoreError:
         return StoreError(f"cannot write {path} ({error})", hint="check the folder's permissions, or use --db")
     if code == sqlite3.SQLITE_IOERR:
         return StoreError(f"the disk under {path} fails to read or write ({error})")
+    if _MISSING.search(str(error)):
+        return StoreError(f"{path} is not as its schema says ({error}): it has been changed", hint=_CHANGED)
     return StoreError(f"{path}: {error}")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from twlocal import protocol
 from twlocal.backend import Completion, EngineInfo
-from twlocal.errors import StoreFull, UsageError
+from twlocal.errors import StoreError, StoreFull, UsageError
 from twlocal.evaluate import last_unfinished
 from twlocal.item import Item
 from twlocal.models import Model
@@ -122,6 +122,28 @@ def test_a_full_disk_keeps_what_fits(runs: Runs) -> None:
     runs._db.conn.execute("PRAGMA max_page_count=100000")
     runs.add(row.id, sitting, [_answer(no, "長" * 1000) for no in range(3, 18) if (no, 0) not in kept])
     assert len(runs.done(row.id)) == 18
+
+
+@pytest.mark.parametrize("way", ["deleted", "moved", "replaced"])
+def test_a_file_that_is_taken_away_costs_no_answer(way: str, runs: Runs, tmp_path: Path) -> None:
+    """SQLite writes on into a file without a name, and at the end of a run of hours everything is gone."""
+    row = _plan(runs)
+    sitting = _sit(runs, row)
+    runs.add(row.id, sitting, [_answer(0)])
+    path = tmp_path / "t.db"
+    if way == "deleted":
+        path.unlink()
+    else:
+        path.rename(tmp_path / "elsewhere.db")
+    if way == "replaced":
+        path.write_bytes(b"")
+    for name, no in (("t-saved.db", 1), ("t-saved2.db", 2)):  # nothing that was saved before is written over
+        with pytest.raises(StoreError, match="moved or deleted while it was in use") as caught:
+            runs.add(row.id, sitting, [_answer(no)])
+        assert name in (caught.value.hint or "")
+        saved = Runs(open_store(tmp_path / name), tmp_path / name)
+        assert saved.done(saved.get().id) == {(k, 0) for k in range(no + 1)}
+        saved.close()
 
 
 def test_failures_are_not_answers(runs: Runs) -> None:

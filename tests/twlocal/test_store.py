@@ -114,6 +114,55 @@ def test_a_migration_that_fails_leaves_the_old_schema_whole(tmp_path: Path) -> N
     raw.close()
 
 
+def _changed(path: Path, *statements: str) -> bytes:
+    open_store(path).close()
+    raw = sqlite3.connect(path)
+    for statement in statements:
+        raw.execute(statement)
+    raw.commit()
+    raw.close()
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("statement", "lacks"),
+    [
+        ("ALTER TABLE responses DROP COLUMN finish", "lacks responses.finish: it"),
+        ("DROP TABLE failures", "lacks failures.attempt and 9 more"),
+    ],
+)
+def test_a_schema_that_is_not_what_it_says_is_refused_before_anything_is_asked(
+    tmp_path: Path, statement: str, lacks: str
+) -> None:
+    before = _changed(tmp_path / "t.db", statement)
+    with pytest.raises(StoreError, match=lacks) as caught:
+        open_store(tmp_path / "t.db")
+    assert "untouched copy" in (caught.value.hint or "")
+    assert (tmp_path / "t.db").read_bytes() == before
+    # Who only reads is told when it is missed.
+    db = open_store(tmp_path / "t.db", create=False)
+    with pytest.raises(StoreError, match="not as its schema says"), translated(tmp_path / "t.db"):
+        db.conn.execute("SELECT finish FROM responses JOIN failures USING (run_id)")
+    db.close()
+
+
+def test_what_others_have_added_is_no_fault(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    _changed(path, "CREATE TABLE theirs (x)", "ALTER TABLE runs ADD COLUMN theirs TEXT")
+    open_store(path).close()
+
+
+@pytest.mark.parametrize(
+    ("version", "told"), [(-1, "not one of twlocal's"), (0, "not one of twlocal's"), (3, "says it has schema 3, but")]
+)
+def test_a_schemas_number_that_was_lost_is_no_reason_to_make_it_anew(tmp_path: Path, version: int, told: str) -> None:
+    before = _changed(tmp_path / "t.db", f"PRAGMA user_version={version}")
+    with pytest.raises(StoreError, match=told) as caught:
+        open_store(tmp_path / "t.db")
+    assert caught.value.hint
+    assert (tmp_path / "t.db").read_bytes() == before
+
+
 def test_a_locked_database_is_not_half_upgraded(tmp_path: Path) -> None:
     folder = _two_versions(tmp_path / "both", "ALTER TABLE notes ADD COLUMN finish TEXT;\n")
     _version_one(folder, tmp_path / "t.db")
