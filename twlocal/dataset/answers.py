@@ -4,8 +4,9 @@ The rules, from sure to unsure:
 
 1. A letter A–D, in either case and width, with brackets, punctuation and blanks around it, is that letter.
 2. Text that equals one option, whole, is that option; several equal options make it unreadable.
-3. An integer is a position. Where counting starts is decided by the file: a 0 means from 0, a 4 means from 1, both are
-   an error; a file with neither takes what the other files of the source agree on, or `--answer-base` has to say.
+3. An integer (also as 1.0) is a position. Where counting starts is decided by the file: a 0 means from 0, a 4 means
+   from 1, both are an error; a file with neither takes what the other files of the source agree on, or
+   `--answer-base` has to say.
    Integers among letters or texts are refused, and so is an integer that is also the text of an option:
    only `--answer-base` makes it a position.
 4. Where one file mixes letters and texts, an answer that could be either (blood types: A, B, O, AB) is refused; where
@@ -83,8 +84,10 @@ def read(answer: str, options: tuple[str, ...]) -> Reading:
     same = [label for label, option in zip(LABELS, options, strict=True) if option == whole]
     if core in PLAIN:
         return Letter(core, text=bool(same) and same != [core])
-    if len(core) == 1 and core in "01234":
-        return Position(int(core), text=bool(same))
+    # pandas writes a column of integers in which a cell is missing as 1.0, 2.0, …
+    number = core.removesuffix(".0")
+    if len(number) == 1 and number in "01234":
+        return Position(int(number), text=bool(same))
     refusal = _refusal(whole, core)
     if len(same) > 1:
         return Unreadable(f"the answer {_short(whole)} is the text of options {' and '.join(same)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 _SPLIT = re.compile(r"[-_.](?:test|dev|val|train)$")
 _SHARD = re.compile(r"-\d{5}-of-\d{5}$")
+# A fifth option, in whatever case and width, beside A–D in whatever case.
+_FURTHER = re.compile(r"(?:選項|(?:option|choice)[ _-]?)?[E-H]", re.IGNORECASE)
 
 
 class HeaderError(ValueError):
@@ -68,8 +71,7 @@ def columns_of(header: Sequence[str]) -> Columns:
     if question is None or answer is None or absent:
         raise HeaderError(f"no column {', '.join(absent)}; the columns are: {_listed(names)}")
     subject, ident = _find(names, "subject"), _find(names, "id")
-    further = "efgh" if letters == LABELS.lower() else "EFGH"
-    fifth = tuple(index for index, name in enumerate(names) if len(name) == 1 and name in further)
+    fifth = tuple(index for index, name in enumerate(names) if _FURTHER.fullmatch(unicodedata.normalize("NFKC", name)))
     used = {question, answer, *options, choices, subject, ident, *fifth}
     meta = tuple((name or f"column {index + 1}", index) for index, name in enumerate(names) if index not in used)
     places = (question, *options, answer) if choices is None else (question, choices, answer)

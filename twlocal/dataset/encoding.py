@@ -49,8 +49,15 @@ def decode(data: bytes, encoding: str, file: str) -> str:
         ) from error
     except UnicodeError as error:
         raise _undecodable(data, encoding, file, error) from error
-    if not codec.startswith("utf") and not data.isascii() and _everyday(_try(data, "utf-8")) >= _PLAUSIBLE:
-        raise DatasetError(f"{file}: this is UTF-8, but is to be read as {encoding}", hint="leave --encoding out")
+    if not codec.startswith("utf") and not data.isascii():
+        if _everyday(_try(data, "utf-8")) >= _PLAUSIBLE:
+            raise DatasetError(f"{file}: this is UTF-8, but is to be read as {encoding}", hint="leave --encoding out")
+        # Big5 read as GB 18030, or as Latin-1, decodes to the end without an error, into nonsense.
+        if _everyday(text) < _PLAUSIBLE and (likely := _likely(data, but=codec)):
+            raise DatasetError(
+                f"{file}: read as {encoding} this is no everyday Chinese, and as {likely} it is",
+                hint=f"--encoding {likely}",
+            )
     text = text.removeprefix("\ufeff")
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1

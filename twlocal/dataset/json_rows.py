@@ -38,6 +38,7 @@ def read_jsonl(text: str, file: str) -> Iterator[Row | Bad]:
     first = True
     # Never splitlines(): U+2028, U+2029 and U+0085 are legal inside a JSON string.
     for number, line in enumerate(text.split("\n"), start=1):
+        line = line.removeprefix("\ufeff")  # files that were put together keep the marks that they began with
         if not line or line.isspace():
             continue
         try:

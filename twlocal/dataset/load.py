@@ -209,5 +209,10 @@ def _note(read: Sequence[FileRows], items: Sequence[Item], collector: Collector)
 
     compare_items(items, place, collector)
     for rows in read:
-        for index in rows.normalised:
-            collector.add("normalised_rows", f"{rows.file}:{rows.lines[index]}")
+        for kind, places in (
+            ("normalised_rows", rows.normalised),
+            ("damaged_text", rows.damaged),
+            ("unseen_characters", rows.hiding),
+        ):
+            for index in places:
+                collector.add(kind, f"{rows.file}:{rows.lines[index]}")

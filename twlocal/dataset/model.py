@@ -22,6 +22,8 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "duplicate_options": "rows in which two options have the same text",
         "labelled_options": "rows whose options begin with a letter of their own (A. …), which shuffling contradicts",
         "html_entities": "rows with HTML entities (&lt;, &nbsp;), asked as they are",
+        "damaged_text": "rows that a conversion may have damaged (\ufffd, control or private characters, #NAME?, å¤§)",
+        "unseen_characters": "rows with characters that cannot be seen (zero width), asked as they are",
         "duplicate_ids": "rows whose id an earlier row of their subject has too",
         "normalised_rows": "rows whose blanks, line ends or Unicode forms were normalised",
         "mixed_splits": "subjects made of several splits (test, dev, val, train)",

@@ -15,6 +15,7 @@ from typing import Any
 
 from twlocal.dataset.answers import PLAIN, Habit, Letter, Position, Reading, Unreadable, habit_of, read, settle
 from twlocal.dataset.columns import Columns
+from twlocal.dataset.damage import blank, damaged, hides, suspect
 from twlocal.dataset.model import Rejected
 from twlocal.item import LABELS, UNIT_SEPARATOR, Item, clean
 
@@ -54,6 +55,8 @@ class FileRows:
     rejected: list[Rejected] = field(default_factory=list)
     waiting: list[Waiting] = field(default_factory=list)
     normalised: list[int] = field(default_factory=list)
+    damaged: list[int] = field(default_factory=list)
+    hiding: list[int] = field(default_factory=list)
     plain: bool = False
 
     def reject(self, line: int, reason: str) -> None:
@@ -64,6 +67,13 @@ class FileRows:
         """Where the integer answer `number` first stands, for an error."""
         first = next(row for row in self.waiting if isinstance(row.reading, Position) and row.reading.number == number)
         return f"{number} on line {self.lines[first.place]}"
+
+    def look(self, place: int, texts: tuple[str, ...]) -> None:
+        """Notes what is odd about the characters of the row at `place`."""
+        if damaged(texts):
+            self.damaged.append(place)
+        if hides(texts):
+            self.hiding.append(place)
 
     @property
     def habit(self) -> Habit:
@@ -114,7 +124,8 @@ def read_rows(rows: Iterable[Row | Bad], file: str, subject: str, *, escapes: bo
         except UnicodeEncodeError:
             found.reject(line, "half of a surrogate pair in the text (damaged \\u escape)")
             continue
-        if not (question and a and b and c and d) or columns.fifth or text.count("\x1f") != 4 or "\0" in text:
+        odd = suspect(text)
+        if odd or not (question and a and b and c and d) or columns.fifth or text.count("\x1f") != 4 or "\0" in text:
             fault = _fault(question, (a, b, c, d), columns, cells, text)
             if fault:
                 found.reject(line, fault)
@@ -132,6 +143,8 @@ def read_rows(rows: Iterable[Row | Bad], file: str, subject: str, *, escapes: bo
             continue
         if not clean_already:
             found.normalised.append(len(items))
+        if odd:
+            found.look(len(items), (question, a, b, c, d))
         lines.append(line)
         if key is None:
             reading = read(answer, (a, b, c, d))
@@ -147,12 +160,26 @@ def read_rows(rows: Iterable[Row | Bad], file: str, subject: str, *, escapes: bo
 
 
 def _choices(cell: Any) -> tuple[str, ...] | str:
-    """The four options of a list cell, or why not. In CSV the list is written as JSON."""
-    if isinstance(cell, str) and cell.lstrip().startswith("["):
+    """The four options of a list cell, or why not. In CSV the list is written as JSON.
+
+    An object is a list where it names its options itself: {"A": …, "B": …}, or {"label": ["A", …], "text": […]}.
+    """
+    if isinstance(cell, str) and cell.lstrip().startswith(("[", "{")):
         try:
             cell = json.loads(cell, parse_int=str, parse_float=str)
         except (ValueError, RecursionError):
             return "choices is not a list written as JSON"
+    if isinstance(cell, dict):
+        labels, texts = cell.get("label"), cell.get("text")
+        if set(cell) == {"label", "text"} and isinstance(labels, list) and isinstance(texts, list):
+            if len(labels) != len(texts):
+                return "choices has another number of labels than of texts"
+            named = list(zip(labels, texts, strict=True))
+        else:
+            named = list(cell.items())
+        if [label for label, _ in named[: len(LABELS)]] not in (list(LABELS), list(LABELS.lower())):
+            return "choices is an object whose labels are not A, B, C, D in this order"
+        cell = [text for _, text in named]
     if not isinstance(cell, list):
         return "choices is not a list"
     texts = ["" if one is None else one for one in cell]
@@ -164,11 +191,11 @@ def _choices(cell: Any) -> tuple[str, ...] | str:
 
 
 def _fault(question: str, options: tuple[str, ...], columns: Columns, cells: Sequence[Any], text: str) -> str:
-    if not question:
-        return "empty question"
-    for label, option in zip(LABELS, options, strict=True):
-        if not option:
-            return f"empty option {label}"
+    for name, part in (("question", question), *((f"option {x}", y) for x, y in zip(LABELS, options, strict=True))):
+        if not part:
+            return f"empty {name}"
+        if blank(part):
+            return f"empty {name}: it holds nothing but characters that cannot be seen"
     if any(cells[index].strip() for index in columns.fifth):
         return "a fifth option: four are needed"
     if text.count(UNIT_SEPARATOR) != len(LABELS) or "\0" in text:
@@ -205,7 +232,8 @@ def settle_rows(found: FileRows, *, base: int | None, stated: bool) -> None:
         moved = {place: index for index, place in enumerate(kept)}
         found.items[:] = [found.items[place] for place in kept]
         found.lines[:] = [found.lines[place] for place in kept]
-        found.normalised[:] = [moved[place] for place in found.normalised if place in moved]
+        for places in (found.normalised, found.damaged, found.hiding):
+            places[:] = [moved[place] for place in places if place in moved]
     found.waiting.clear()
     found.rejected.sort(key=lambda rejected: rejected.line)
 

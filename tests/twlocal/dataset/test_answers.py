@@ -64,7 +64,9 @@ def test_plain_is_exactly_the_eight_letters():
     assert bare("（ｂ）。") == "B"
 
 
-@pytest.mark.parametrize(("written", "number"), [("0", 0), ("4", 4), ("２", 2), ("(3)", 3), ("①", 1), (" 2. ", 2)])
+@pytest.mark.parametrize(
+    ("written", "number"), [("0", 0), ("4", 4), ("２", 2), ("(3)", 3), ("①", 1), (" 2. ", 2), ("4.0", 4)]
+)
 def test_positions(written, number):
     assert read(written, OPTIONS) == Position(number)
 
@@ -96,7 +98,9 @@ def test_an_options_text_is_matched_whole(written):
         ("C. 丙", "neither"),
         ("#", "neither"),
         ("None", "neither"),
-        ("1.0", "neither"),
+        ("1.5", "neither"),
+        ("1.00", "neither"),
+        ("5.0", "neither"),
         ("-1", "neither"),
         ("長" * 60, "…"),
     ],

@@ -51,6 +51,12 @@ def test_integer_answers_start_where_the_file_shows(data, form, suffix, as_text,
     assert [item.answer for item in data.load(f"x{suffix}", rows).items] == ["A", "D", "B", "C"]
 
 
+def test_integers_that_a_missing_cell_made_floats_are_positions_all_the_same(data):
+    rows = [data.row(n, answer=f"{key}.0") for n, key in enumerate((1, 4, 2, 3))]
+    assert [item.answer for item in data.load("x.csv", rows).items] == list("ADBC")
+    assert "may count from 0 or from 1" in data.error("y.csv", rows[2:])
+
+
 def test_an_ambiguous_base_is_refused_and_can_be_stated(data):
     rows = [data.row(number, answer=answer) for number, answer in enumerate([1, 2, 3, 1])]
     message = data.error("z.jsonl", rows)
@@ -110,6 +116,15 @@ def test_a_fifth_choice_rejects_the_row(data, suffix):
     choices = ["甲", "乙", "丙", "丁", "戊"]
     written = json.dumps(choices) if suffix == ".csv" else choices
     assert "5 choices" in data.error(f"x{suffix}", [{"question": "q", "choices": written, "answer": "A"}])
+
+
+@pytest.mark.parametrize("letters", ["ABCD", "abcd"])
+@pytest.mark.parametrize("fifth", ["E", "e", "Ｅ", "選項E", "option_e", "F"])
+def test_a_fifth_option_is_one_in_whatever_case(data, letters, fifth):
+    text = f"question,{','.join(letters)},{fifth},answer\n題一,1,2,3,4,五,A\n題二,1,2,3,4,,B\n"
+    loaded = data.load("x.csv", text, skip_bad=True)
+    assert [item.question for item in loaded.items] == ["題二"]
+    assert [one.reason for one in loaded.rejected] == ["a fifth option: four are needed"]
 
 
 # P6-7: duplicate texts

@@ -7,6 +7,7 @@ import csv
 import pytest
 
 HEADER = "question,A,B,C,D,answer\n"
+PLACE = "the choices"
 
 
 def test_text_stays_text(data):
@@ -190,3 +191,36 @@ def test_many_bad_rows_are_shown_in_part(data):
 
 def test_a_unit_separator_in_a_text_is_refused(data):
     assert "control character" in data.error("x.csv", HEADER + "q,1\x1f2,2,3,4,A\n")
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        '{"A": "甲", "B": 1, "C": 2.50, "D": "007"}',
+        '{"a": "甲", "b": 1, "c": 2.50, "d": "007"}',
+        '{"text": ["甲", 1, 2.50, "007"], "label": ["A", "B", "C", "D"]}',
+    ],
+)
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_choices_may_be_an_object_that_names_them(data, choices, suffix):
+    rows = [{"question": "q", "options": choices if suffix == ".csv" else PLACE, "answer": "D"}]
+    text = data.formats[suffix](rows).decode().replace(f'"{PLACE}"', choices)
+    item = data.load("x" + suffix, text).items[0]
+    assert item.options == ("甲", "1", "2.50", "007") and item.answer == "D"
+
+
+@pytest.mark.parametrize(
+    ("choices", "says"),
+    [
+        ('{"B": "乙", "A": "甲", "C": "丙", "D": "丁"}', "labels are not A, B, C, D in this order"),
+        ('{"1": "甲", "2": "乙", "3": "丙", "4": "丁"}', "labels are not"),
+        ('{"A": "甲", "B": "乙", "C": "丙"}', "labels are not"),
+        ('{"A": "甲", "B": "乙", "C": "丙", "D": "丁", "E": "戊"}', "5 choices"),
+        ('{"text": ["甲", "乙"], "label": ["A"]}', "another number of labels"),
+        ('{"text": ["甲", "乙", "丙", "丁"], "label": ["1", "2", "3", "4"]}', "labels are not"),
+        ('{"A": "甲", "B": ["乙"], "C": "丙", "D": "丁"}', "not text"),
+        ('{"A": "甲", ', "not a list written as JSON"),
+    ],
+)
+def test_objects_of_choices_that_are_refused(data, choices, says):
+    assert says in data.error("x.csv", [{"question": "q", "choices": choices, "answer": "A"}])

@@ -97,3 +97,32 @@ def test_files_that_are_no_text(data, content, says):
 def test_utf16_without_a_mark_is_recognised_in_english_too():
     with pytest.raises(DatasetError, match="utf-16-le"):
         decode("question,A,B,C,D,answer\nwhat?,1,2,3,4,A\n".encode("utf-16-le"), "utf-8", "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "stated"),
+    [
+        (TEXT, "cp950", "gb18030"),
+        (TEXT, "cp950", "latin-1"),
+        (TEXT, "cp950", "cp1252"),
+        (TEXT, "cp950", "shift_jis"),
+        (SIMPLIFIED, "gb18030", "cp950"),
+        (SIMPLIFIED, "gb18030", "latin-1"),
+    ],
+)
+def test_a_wrong_encoding_that_decodes_to_nonsense_is_refused(data, text, written, stated):
+    message = data.error("x.csv", text.encode(written), encoding=stated)
+    assert f"--encoding {written}" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Où est né Molière ?,à Paris,à Orléans,à Nîmes,à Évreux,A", "latin-1"),
+        ("どの都市が日本の首都ですか？,大阪,東京,京都,奈良,B", "shift_jis"),
+        ("彳亍、魑魅魍魎、饕餮、耄耋何者有誤,彳亍,魑魅,饕餮,耄耋,A", "cp950"),
+    ],
+)
+def test_a_right_encoding_is_believed_also_where_the_text_is_no_everyday_chinese(data, text, encoding):
+    raw = f"question,A,B,C,D,answer\n{text}\n".encode(encoding)
+    assert data.load("x.csv", raw, encoding=encoding).items[0].question == text.split(",")[0]

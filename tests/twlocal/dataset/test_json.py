@@ -54,7 +54,7 @@ def test_literals_keep_their_text(data, literal, text):
         (GOOD[:-1] + ', "id": "a\\u0000b"}', "NUL"),
         (with_('"a\\u0000b"'), "control character"),
         (with_('"a\\u001fb"'), "control character"),
-        ('{"question": "q", "choices": {"a": "1"}, "answer": "A"}', "choices is not a list"),
+        ('{"question": "q", "choices": {"a": "1"}, "answer": "A"}', "labels are not A, B, C, D"),
         ('{"question": "q", "choices": ["1", "2", "3"], "answer": "A"}', "3 choices"),
         ('{"question": "q", "choices": ["1", "2", "3", ["4"]], "answer": "A"}', "not text"),
     ],
@@ -109,3 +109,9 @@ def test_a_list_in_a_jsonl_file_says_where_it_belongs(data):
 def test_json_lines_in_a_json_file(data):
     assert len(data.load("x.json", f"{GOOD}\n{with_('2')}\n").items) == 2
     assert len(data.load("x.ndjson", f"{GOOD}\n{with_('2')}\n").items) == 2
+
+
+def test_files_that_were_put_together_keep_their_marks_and_their_rows(data):
+    text = f"\ufeff{GOOD}\n\ufeff{with_('2')}\n"
+    plain = data.load("plain/x.jsonl", f"{GOOD}\n{with_('2')}\n")
+    assert data.load("x.jsonl", text).fingerprint == plain.fingerprint
