@@ -24,6 +24,7 @@ from twlocal.plan import Plan
 from twlocal.record import Record
 from twlocal.responses import Answered
 from twlocal.runs import Key, RunRow, Runs
+from twlocal.served import another
 
 BATCH = 64
 GATHER_SECONDS = 0.02
@@ -125,6 +126,7 @@ class _Sitting:
         self._queue: queue.SimpleQueue[Completion | BaseException | None] = queue.SimpleQueue()
         self._orders: dict[str, str] = {}  # of what was asked and not stored, by the request's key
         self._answers = 0
+        self._earlier: list[Mapping[str, Any]] = []  # what earlier sittings' engines told of the model
         self._failed_in_a_row: list[Completion] = []
         self._first: list[Record] = []
         self._watching = True
@@ -142,6 +144,8 @@ class _Sitting:
         try:
             self._runs.wait_for_others(_LOCK_SLICE)
             self._row = self._patiently(lambda: self._runs.ensure(self._plan, at=self._now()))
+            self._earlier = self._runs.told_of_model(self._row.id)
+            self._check_model()
             here = self._here
             self._id = self._patiently(
                 lambda: self._runs.begin_sitting(
@@ -151,6 +155,14 @@ class _Sitting:
         except BaseException:
             self._backend.close()
             raise
+
+    def _check_model(self) -> None:
+        """Raise RunError where the engine tells of another model than in earlier sittings."""
+        if self._earlier and (how := another(self._earlier, self._backend.describe().model)):
+            raise RunError(
+                f"what is served under this name is not what this run began with: {how}",
+                hint="serve that again, or begin a run of its own with --db FILE",
+            )
 
     def work(self, pending: list[Key], done: int) -> None:
         """Ask and store, where `done` answers are there already; however it ends, the sitting's end is written."""
@@ -265,6 +277,8 @@ class _Sitting:
                 return
 
     def _store(self, batch: list[Completion]) -> None:
+        if not self._answers:
+            self._check_model()  # only answers tell who gave them
         at = self._now()
         answered, stored, stray = [], set[str](), ""
         for completion in map(_with_text, batch):

@@ -359,6 +359,13 @@ class Runs:
         with translated(self._path):
             return [_sitting(row) for row in self._db.conn.execute(sql, [run_id])]
 
+    def told_of_model(self, run_id: int) -> list[Mapping[str, Any]]:
+        """What the engines told of the model (`EngineInfo.model`) in each sitting that answered something."""
+        sql = """SELECT json_extract(engine_info, '$.model') FROM sittings WHERE run_id=? AND id IN
+                   (SELECT sitting_id FROM responses WHERE run_id=?) ORDER BY id"""
+        with translated(self._path):
+            return [json.loads(row[0] or "{}") for row in self._db.conn.execute(sql, [run_id, run_id])]
+
     def planned(self, run_id: int, without: Collection[str] = ()) -> dict[str, int]:
         """How many rows the plan has in each subject (times repeats is how many responses).
 

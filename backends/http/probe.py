@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,7 +36,12 @@ class Found:
     def about(self, name: str) -> dict[str, Any]:
         """What the list says of a model."""
         entry = next((model for model in self.models if model["id"] == name), {})
-        return {key: entry[key] for key in _KEPT if entry.get(key) is not None}
+        about = {key: entry[key] for key in _KEPT if entry.get(key) is not None}
+        # Where vLLM and SGLang took a model from that they serve under another name; a hash, since it may be a path.
+        root = entry.get("root")
+        if isinstance(root, str) and root != name:
+            about["root_sha256"] = hashlib.sha256(root.encode("utf-8", "replace")).hexdigest()[:16]
+        return about
 
 
 async def look(session: aiohttp.ClientSession, address: Address, proxy: str | None) -> Found:

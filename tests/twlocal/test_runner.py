@@ -219,6 +219,49 @@ def test_a_model_that_says_nothing_is_noticed_however_fast_it_says_it(begin):
         begin(Empty, questions=30)
 
 
+class Served(Engine):
+    """A server's model, of a size that it tells, whose answers come under a name; it breaks off after two."""
+
+    size, name = 1, "m-05"
+    answered = 0
+
+    def describe(self) -> EngineInfo:
+        names = {"served_as": [self.name]} if self.answered else {}
+        return EngineInfo("served", "1", model={"meta": {"size": self.size}, **names})
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
+        for request in requests:
+            if self.answered == 2:
+                return
+            self.answered += 1
+            yield Completion(request.key, text="\\boxed{A}", finish="stop")
+
+
+class Larger(Served):
+    size = 2
+
+
+class Later(Served):
+    name = "m-11"
+
+
+@pytest.mark.parametrize(("engine", "says"), [(Larger, "size was 1 and is 2"), (Later, "from m-05 and come from m-11")])
+def test_another_model_under_the_same_name_adds_nothing_to_a_run(begin, tmp_path, engine, says):
+    begin(Served)
+    for _ in range(2):  # what was refused once must not vouch for itself
+        with pytest.raises(RunError, match=says):
+            begin(engine)
+    runs = Runs(open_store(tmp_path / "t.db"), tmp_path / "t.db")
+    assert runs.get().answered == 2
+    runs.close()
+
+
+def test_the_same_model_goes_on(begin):
+    begin(Served)
+    runs, _ = begin(Served)
+    assert runs.get().answered == 4
+
+
 def test_a_clock_that_is_set_back_gives_no_sitting_of_negative_length(begin):
     clock = iter(datetime(2026, 1, 2, 12 - min(hour, 9), tzinfo=UTC) for hour in count())
     runs, _ = begin(Engine, now=lambda: next(clock))
