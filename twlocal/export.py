@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -22,6 +23,8 @@ from twlocal.whole import whole
 
 FORMATS = ("jsonl", "csv", "parquet")
 _PARQUET_ROWS = 4096
+# What ends a line for some readers of lines, and no line of JSON: a model may write them.
+_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 _WHOLE = ("no", "repeat", "prompt_tokens", "completion_tokens", "reasoning_tokens", "attempt", "sitting_id")
 _YES_NO = ("correct", "lenient_correct", "wrote_box", "truncated", "loop")
 _TIMINGS = ("latency", "attempt", "answered_at", "sitting_id", "engine", "engine_version")
@@ -96,7 +99,8 @@ def write(found: Iterator[dict[str, Any]], form: str, target: TextIO | Path) -> 
 def _write_file(found: Iterator[dict[str, Any]], form: str, path: Path) -> int:
     if form == "parquet":
         return _write_parquet(found, path)
-    with path.open("w", encoding="utf-8", newline="") as file:
+    # A spreadsheet takes a CSV without the mark for one in the code page of its Windows, and Chinese for rubbish.
+    with path.open("w", encoding="utf-8-sig" if form == "csv" else "utf-8", newline="") as file:
         return _write_text(found, form, file)
 
 
@@ -105,13 +109,17 @@ def _write_text(found: Iterator[dict[str, Any]], form: str, file: TextIO) -> int
     table: csv.DictWriter[str] | None = None
     for written, row in enumerate(found, 1):  # noqa: B007 - its last value is the answer
         if form == "jsonl":
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.write(_LINE_ENDS.sub(_escaped, json.dumps(row, ensure_ascii=False)) + "\n")
             continue
         if table is None:
             table = csv.DictWriter(file, list(row), lineterminator="\n")
             table.writeheader()
         table.writerow(row)
     return written
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def _write_parquet(found: Iterator[dict[str, Any]], path: Path) -> int:

@@ -38,6 +38,8 @@ _HOPELESS_TOO_LONG = 4
 # time: while SQLite waits, no Ctrl-C is heard.
 _LOCK_PATIENCE = 600.0
 _LOCK_SLICE = 0.2
+# An engine that hangs says nothing, and looks like one that thinks: after so long it is told, then ever more rarely.
+SILENCE_SECONDS = 600.0
 _WATCHED = 8  # the first answers, looked at for a model that says nothing
 
 
@@ -223,8 +225,18 @@ class _Sitting:
     # -- this thread: the writer ----------------------------------------------------------------------------------
 
     def _write(self) -> None:
+        heard, patience = time.monotonic(), SILENCE_SECONDS
         while True:
             batch, ending = self._gather()
+            silent = time.monotonic() - heard
+            if batch:
+                heard, patience = time.monotonic(), SILENCE_SECONDS
+            elif silent > patience:
+                self._watcher.note(
+                    f"no answer for {silent / 60:.0f} minutes, {len(self._orders)} in the making; Ctrl-C stops, and "
+                    "the same command goes on with what is left"
+                )
+                patience *= 2
             if batch:
                 self._store(batch)
                 self._judge()

@@ -267,3 +267,37 @@ def test_a_clock_that_is_set_back_gives_no_sitting_of_negative_length(begin):
     runs, _ = begin(Engine, now=lambda: next(clock))
     (sitting,) = runs.sittings(1)
     assert sitting.seconds >= 0
+
+
+class Hanging(Engine):
+    """Says nothing for a while, then answers."""
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
+        for request in requests:
+            yield Completion(request.key, text="\\boxed{A} " + request.key, finish="stop")
+            self.asked = request.key
+            assert self.told.wait(10)
+
+
+def test_an_engine_that_says_nothing_is_told_of(tmp_path, model_file, make_questions, monkeypatch):
+    """A worker that hangs dies of nothing and answers nothing: a log that stands still says neither."""
+    monkeypatch.setattr(runner, "SILENCE_SECONDS", 0.2)
+    notes: list[str] = []
+
+    class Listening(Silence):
+        def note(self, message: str) -> None:
+            notes.append(message)
+            if len(notes) == 2:
+                engine.told.set()
+
+    runs = Counting(tmp_path / "t.db")
+    wish = Wish(model=str(model_file), bench=str(make_questions(3)), protocol="box", backend="scripted")
+    planned = evaluate.prepare(wish, runs, evaluate.Surroundings(environ={})).plan
+    engine = Hanging(runs, 1, patient=False)
+    engine.told = threading.Event()
+    here = runner.Here(pid=1, host="here", machine={})
+    outcome = runner.run(runs, planned, lambda prior, died: engine, here=here, stop=runner.Stop(), watcher=Listening())
+    runs.close()
+    assert outcome.state == "complete"
+    assert len(notes) == 2, "ever more rarely"
+    assert all("no answer for 0 minutes" in note and "same command goes on" in note for note in notes)

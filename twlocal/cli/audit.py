@@ -59,7 +59,9 @@ def read_verdicts(table: Path | None) -> dict[str, Verdict]:
         return {}
     try:
         return verdicts.parse(table.read_text(encoding="utf-8-sig"), str(table))
-    except (OSError, UnicodeError) as error:
+    except UnicodeError as error:
+        raise UsageError(f"{table} is not UTF-8: {error}", hint="save it as “CSV UTF-8” in the spreadsheet") from error
+    except OSError as error:
         raise UsageError(f"cannot read {table}: {error}") from error
 
 

@@ -206,6 +206,23 @@ def test_exports_agree_in_every_format(twlocal: Call, base: list[str], tmp_path:
     assert more["attempt"] == 1
 
 
+def test_a_table_for_a_spreadsheet_has_a_mark_and_a_line_of_json_is_one_line(
+    twlocal: Call, base: list[str], tmp_path: Path
+) -> None:
+    """Without the mark a spreadsheet on a Chinese Windows takes UTF-8 for Big5."""
+    said = "一\u2028二\u2029三\x85四"
+    assert twlocal(*base, "--set", f"say={said}", "--limit", "3").returncode == 0
+    name = _name(twlocal)
+    assert twlocal("export", name, "-o", "out.csv").returncode == 0
+    raw = (tmp_path / "out.csv").read_bytes()
+    assert raw.startswith(b"\xef\xbb\xbf") and raw.count(b"\xef\xbb\xbf") == 1
+    assert [row["text"] for row in csv.DictReader(io.StringIO(raw.decode("utf-8-sig")))] == [said] * 3
+    assert not twlocal("export", name, "--format", "csv").stdout.startswith("\ufeff"), "a pipe is no spreadsheet"
+    assert twlocal("export", name, "-o", "out.jsonl").returncode == 0
+    text = (tmp_path / "out.jsonl").read_bytes().decode("utf-8")
+    assert [json.loads(line)["text"] for line in text.splitlines()] == [said] * 3
+
+
 def test_a_file_name_that_names_no_format_is_refused_and_nothing_is_written(
     twlocal: Call, base: list[str], tmp_path: Path
 ) -> None:
