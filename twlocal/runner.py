@@ -369,7 +369,7 @@ class _Sitting:
         if self._answers == 0 and len(failed) >= _HOPELESS_TOO_LONG and all(f.error_kind == TOO_LONG for f in failed):
             raise RunError(
                 f"no question fits the model's context: {failed[-1].error}",
-                hint="serve it with a larger context, or lower --max-tokens",
+                hint="a larger context (--context, or what the server was started with), or a lower --max-tokens",
             )
         if len(failed) >= _HOPELESS:
             raise RunError(
