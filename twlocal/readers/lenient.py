@@ -13,7 +13,7 @@ from twlocal.readers.final import Final
 from twlocal.readers.folding import fold
 from twlocal.readers.reading import ORDINAL, UNCLOSED_BOX, Reading
 
-_SPECIAL = r"<\|?[A-Za-z_/]{1,20}\|?>"
+_SPECIAL = r"<\|?[A-Za-z_/▁]{1,24}\|?>"
 _OPENING = re.compile(
     rf"(?:\s|{_SPECIAL}|assistant\s{{0,4}}\n|[-•]\s|[*_`$\"'“‘「『【《(\[{{#>✅✔☑👉]|\\(?:text(?:bf|rm)?|math(?:bf|rm)|[(\[])){{0,40}}"
     rf"(?:(?:選項|選|(?i:option|choice|letter))\s?[:(*]{{0,3}}\s?)?(?P<x>[A-Za-z{ORDINALS}])(?![A-Za-z0-9'’^=+])"
@@ -25,7 +25,8 @@ _LABEL = re.compile(r"[*_`\"'”’」』】)\]}]{0,6}(?:[)\]】]|\.(?!\d)|:|、
 _NEXT_QUESTION = re.compile(
     r"(?<=\S)\s{0,8}\n[\s#*>]{0,8}(?:(?:題目|問題|下一題|第\s?\d{1,3}\s?題"
     r"|(?i:question|next question|user|human|instruction|input))\s?\d{0,3}\*{0,2}\s?:|(?:user|human|使用者)\s{0,4}\n)"
-    r"|(?<=\S)\s{0,8}(?:<\|(?:im_end|im_start|eot_id|end_of_text|endoftext|start_header_id|user)\|>|</s>|<end_of_turn>)"
+    r"|(?<=\S)\s{0,8}(?:<\|(?:im_end|im_start|eo[tm]_id|end_of_text|endoftext|end▁of▁sentence|start_header_id|user|end)"
+    r"\|>|</s>|<eos>|<end_of_turn>)"
     r"(?=\s{0,8}\S)"
 )
 # Behind a label: a verdict on the option, or the rest of a ratio or a name, instead of the option's text.
