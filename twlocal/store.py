@@ -17,6 +17,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from twlocal.drives import shared_by_machines
 from twlocal.errors import SchemaTooNew, StoreBusy, StoreCorrupt, StoreError, StoreFull
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ BUSY_SECONDS = 60.0
 _AGAIN_SECONDS = 0.02
 _MISSING = re.compile(r"no such (?:table|column)|has no column|has \d+ columns")
 _CHANGED = "it was left as it is: take an untouched copy, or begin another file with --db"
+_ELSEWHERE = "put the database on a drive of this machine: --db"
+# What a drive says that cannot share memory between processes, or locks: there is no write-ahead log on it.
+_NO_SHARING = (sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 _NO_WRITING = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 
 
@@ -64,8 +68,9 @@ def open_store(
 ) -> Database:
     """Open (and, with `create`, make) the database at `path`, with its schema brought up to date.
 
-    Durable: WAL with synchronous=FULL, both read back; where WAL is not to be had (a network drive) the rollback
-    journal is used and `warn` is called once. `timeout` is how many seconds to wait for another writer.
+    Durable: WAL with synchronous=FULL, both read back; where WAL is not to be had, or not to be trusted (a network
+    drive), the rollback journal is used and `warn` is called once. `timeout` is how many seconds to wait for another
+    writer.
     Raises StoreError and its children; a database of a newer twlocal is left untouched.
     """
     Database = _database()
@@ -93,7 +98,7 @@ def open_store(
                 # Ten milliseconds, for those who are about to ask an engine for what would then find no place.
                 _check_whole(connection, path, steps)
             if durable:
-                _make_durable(connection, warn, timeout)
+                _make_durable(connection, warn, timeout, network=shared_by_machines(path))
         except BaseException:
             connection.close()
             raise
@@ -141,9 +146,16 @@ def _may_only_be_read(connection: sqlite3.Connection, path: Path) -> bool:
     return False
 
 
-def _make_durable(connection: sqlite3.Connection, warn: Callable[[str], None], timeout: float = 0) -> None:
-    mode = _write_ahead(connection, timeout)
-    if mode != "wal":
+def _make_durable(
+    connection: sqlite3.Connection, warn: Callable[[str], None], timeout: float = 0, *, network: str = ""
+) -> None:
+    mode = _journal(connection, timeout, "delete" if network else "wal")
+    if network:
+        warn(
+            f"the database is on a network drive ({network}), where SQLite's write-ahead log is not safe: the rollback "
+            "journal is used, which is slower. Let one machine at a time use it, or name a drive of this one with --db"
+        )
+    elif mode != "wal":
         warn(f"this drive gives no write-ahead log (it stays with {mode}): still safe, only slower")
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
@@ -151,16 +163,19 @@ def _make_durable(connection: sqlite3.Connection, warn: Callable[[str], None], t
         raise StoreError("SQLite does not take synchronous=FULL here: answers would not survive a power cut")
 
 
-def _write_ahead(connection: sqlite3.Connection, timeout: float) -> str:
-    """Ask for WAL; returns the mode that is in force. SQLite's own timeout does not cover this: it needs the database
-    to itself for a moment, and says busy at once where another process looks at it.
+def _journal(connection: sqlite3.Connection, timeout: float, wanted: str) -> str:
+    """Ask for a way of keeping a journal (wal or delete); returns the one in force. SQLite's own timeout does not cover
+    this: it needs the database to itself for a moment, and says busy at once where another process looks at it.
     """
     end = time.monotonic() + timeout
     while True:
         try:
             mode: str = connection.execute("PRAGMA journal_mode").fetchone()[0]
-            return mode if mode == "wal" else connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+            return mode if mode == wanted else connection.execute(f"PRAGMA journal_mode={wanted}").fetchone()[0]
         except sqlite3.OperationalError as error:
+            if wanted == "wal" and _code(error) in _NO_SHARING:
+                wanted = "delete"
+                continue
             if not _is_busy(error) or time.monotonic() > end:
                 raise
             time.sleep(_AGAIN_SECONDS)
@@ -278,8 +293,10 @@ def _translate(error: sqlite3.Error, path: str) -> StoreError:
         )
     if code in _NO_WRITING:
         return StoreError(f"cannot write {path} ({error})", hint="check the folder's permissions, or use --db")
+    if code == sqlite3.SQLITE_PROTOCOL:
+        return StoreError(f"the drive under {path} does not lock files as SQLite needs it ({error})", hint=_ELSEWHERE)
     if code == sqlite3.SQLITE_IOERR:
-        return StoreError(f"the disk under {path} fails to read or write ({error})")
+        return StoreError(f"the disk under {path} fails to read or write ({error})", hint=_ELSEWHERE)
     if _MISSING.search(str(error)):
         return StoreError(f"{path} is not as its schema says ({error}): it has been changed", hint=_CHANGED)
     return StoreError(f"{path}: {error}")

@@ -258,6 +258,55 @@ def test_a_drive_without_wal_falls_back_with_one_warning() -> None:
     db.close()
 
 
+def test_on_a_network_drive_the_rollback_journal_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network drive may grant a write-ahead log; two machines then damage the database without an error."""
+    path = tmp_path / "t.db"
+    open_store(path).close()
+    monkeypatch.setattr(store, "shared_by_machines", lambda path: "nfs4")
+    warnings: list[str] = []
+    db = open_store(path, warn=warnings.append)
+    assert db.conn.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
+    assert db.conn.execute("PRAGMA synchronous").fetchone()[0] == 2
+    assert ["nfs4" in warning and "--db" in warning for warning in warnings] == [True]
+    db.close()
+    monkeypatch.undo()
+    db = open_store(path, warn=warnings.append)
+    assert db.conn.execute("PRAGMA journal_mode").fetchone()[0] == "wal", "copied to a drive of its own"
+    assert len(warnings) == 1
+    db.close()
+
+
+class _Drive:
+    """A connection to a database on a drive that fails to share memory between processes."""
+
+    def __init__(self, connection: sqlite3.Connection, code: int) -> None:
+        self._connection, self._code = connection, code
+
+    def execute(self, sql: str) -> sqlite3.Cursor:
+        if sql == "PRAGMA journal_mode=wal":
+            error = sqlite3.OperationalError("locking protocol")
+            error.sqlite_errorcode = self._code
+            raise error
+        return self._connection.execute(sql)
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_IOERR | 18 << 8, sqlite3.SQLITE_CANTOPEN])
+def test_a_drive_that_fails_at_a_write_ahead_log_falls_back(tmp_path: Path, code: int) -> None:
+    warnings: list[str] = []
+    connection = sqlite3.connect(tmp_path / "t.db")
+    store._make_durable(_Drive(connection, code), warnings.append)  # type: ignore[arg-type]
+    assert ["stays with delete" in warning for warning in warnings] == [True]
+    connection.close()
+
+
+def test_a_drive_that_does_not_lock_is_called_so(tmp_path: Path) -> None:
+    error = sqlite3.OperationalError("locking protocol")
+    error.sqlite_errorcode = sqlite3.SQLITE_PROTOCOL
+    with pytest.raises(StoreError, match="does not lock files") as caught, translated(tmp_path / "t.db"):
+        raise error
+    assert "--db" in (caught.value.hint or "")
+
+
 def test_a_full_disk_is_called_so(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "t.db")
     connection.execute("CREATE TABLE t (x)")
