@@ -77,12 +77,13 @@ def parse(
 
     A document is read once; what was read with another version of the parser is read again.
     """
+    from twlocal.exam import extra
+
+    extra.needed()  # told before anything is written
     from twlocal.exam import parsing
     from twlocal.exam.limits import Limits
     from twlocal.exam.listing import discover
-    from twlocal.exam.pdfium import pdfium
 
-    pdfium()  # says which extra is missing before anything is written
     listed = discover(folder, manifest)
     limits = Limits(seconds, megabytes)
     with ExitStack() as stack:

@@ -28,12 +28,13 @@ def review(who: str, port: int, opening: bool, lang: str | None, database: Path)
     import asyncio
     import webbrowser
 
-    from twlocal.exam.pdfium import pdfium
-    from twlocal.exam.review.serve import serve
+    from twlocal.exam import extra
 
     if not who.strip():
         raise UsageError("--by is empty", hint="name whoever decides")
-    pdfium()  # says which extra is missing before a page is asked for
+    extra.needed()  # told before a page is asked for
+    from twlocal.exam.review.serve import serve
+
     with opened_ledger(database, create=False) as ledger:
         if not ledger.fates():
             raise UsageError("nothing is built in this database yet", hint="twlocal exam build OUT")

@@ -29,5 +29,5 @@ and from there to a benchmark (sections 3.1 to 3.4), stage by stage, each accoun
     publish, card     `exam build`: data, withdrawal list, accounting, card, manifest; and `exam check`
     printings    what `exam audit` compares
 
-Importing this package imports no PDF library; opening a document does (`pip install "twlocal[exam]"`).
+Importing this package imports no PDF library; what reads a document does (`pip install "twlocal[exam]"`).
 """

@@ -15,6 +15,7 @@ _LEAD_WORDS = re.compile(r"回答|作答|下文|上文|下列|題組|依據?下|
 _CONTINUES = re.compile(
     r"^[（(【［\[]?(?:(?:承接|承續|承|接|續|同|呈)(?:上|前)(?:一|二|兩|三|開|述|列|題)*題?|(?:承|接|續|同)第?(?P<number>\d{1,3})題)"
 )
+_CONTINUING = re.compile("[承接續同呈]")
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ def kind_of(passage: str, first: int, last: int) -> str:
 
 def continues(stem: str, number: int) -> int | None:
     """The item that `stem` goes on from (`承上題`, `接上題`, `承第5題`), else None."""
+    if not _CONTINUING.search(stem):
+        return None  # most stems, without squeezing them
     found = _CONTINUES.match(re.sub(r"\s+", "", digits(stem)))
     if not found:
         return None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from .glyphs import digits, fold
 from .layout import stretches
 from .lines import Line, join
+from .model import Header
 
 _FIELD = re.compile(
     r"^(考試別|等別|類科組別|類科組|類科名稱|類科|科目名稱|科目|考試時間|考試名稱|考試科目|系所組別|座號)[:：](.*)$"
@@ -24,17 +24,6 @@ _BOX = re.compile(
 )
 _COUNT = re.compile(r"共計?(\d{1,3})題|單選題數[:：]?(\d{1,3})題|(?<!複選)題數[:：]?(\d{1,3})題")
 _YEAR = re.compile(r"(\d{2,3})年")
-
-
-@dataclass(frozen=True)
-class Header:
-    """A paper's own description. `year` is Minguo; `codes` are those that may stand on its key, the likeliest first."""
-
-    title: str = ""
-    year: int | None = None
-    fields: dict[str, str] = field(default_factory=dict)
-    codes: tuple[str, ...] = ()
-    stated_counts: tuple[int, ...] = ()
 
 
 def read_header(before: Sequence[Line], heading: Line | None, heads: Sequence[Line], notes: Sequence[Line]) -> Header:

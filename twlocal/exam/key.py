@@ -10,15 +10,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from .chars import Char
 from .lines import Line, page_lines
-from .model import Rejection
-from .notes import Note, read_notes
-from .page import Char, Page, UnreadablePdf
+from .model import Key, Rejection
+from .notes import read_notes
+from .page import Page, UnreadablePdf
 from .reader import read_pages
 
 _NUMBER_LABEL = re.compile(r"題[號序]")
@@ -31,28 +32,6 @@ _CODE_NOTE = re.compile(r"\(試題代號:?\d+\)")
 _FIELD_LABEL = re.compile(r"(?:考試名稱|類科名稱|科目名稱|(?:單選|複選)?題數|標準答案|題[號序]):?")
 _COUNT = re.compile(r"(單選|複選)?題數[:：]?(\d{1,3})題")
 _REMARKS = re.compile(r"備\s*註\s*[:：]?")
-
-
-@dataclass(frozen=True)
-class Key:
-    """An answer key as printed. `cells` maps item numbers to `A`–`E` or `#`; `notes` explain the `#`.
-
-    `kind` is `answer` or `correction` (測驗題標準答案更正). `code` is the 試題代號, None when the key carries none.
-    A key with `rejections` is not to be used.
-    """
-
-    kind: str = "answer"
-    cells: dict[int, str] = field(default_factory=dict)
-    notes: dict[int, Note] = field(default_factory=dict)
-    stated_count: int | None = None
-    code: str | None = None
-    subject: str = ""
-    remarks: str = ""
-    rejections: tuple[Rejection, ...] = ()
-
-    @property
-    def accepted(self) -> bool:
-        return not self.rejections
 
 
 class Cell(NamedTuple):
@@ -151,7 +130,8 @@ class GridBand:
 
 def bands(page: Page) -> list[GridBand]:
     """The bands of a page's grid, found by their labels (題號 or 題序, and 答案 below it)."""
-    rows = _rows(page.chars)
+    chars = list(page.chars)
+    rows = _rows(chars)
     labels = [(row.kind, row) for row in rows]
     found: list[GridBand] = []
     for k, (kind, row) in enumerate(labels):
@@ -163,8 +143,8 @@ def bands(page: Page) -> list[GridBand]:
             continue
         drop = answer.middle - row.middle
         label_x1 = max(row.label_x1, answer.label_x1)
-        upper = _cells(page.chars, row.middle, 0.5 * drop, label_x1)
-        lower = _cells(page.chars, answer.middle, 0.5 * drop, label_x1)
+        upper = _cells(chars, row.middle, 0.5 * drop, label_x1)
+        lower = _cells(chars, answer.middle, 0.5 * drop, label_x1)
         numbers = [(int(m[1]), cell.x) for cell in upper if (m := _NUMBER_CELL.match(cell.text))]
         strange = [cell.text for cell in upper if not _NUMBER_CELL.match(cell.text)]
         xs = sorted(x for _, x in numbers)
@@ -189,20 +169,20 @@ def _rows(chars: Sequence[Char]) -> list[_Row]:
             continue
         for other in chars[max(0, k - 3) : k + 4]:
             pair = char.text + other.text
-            near = abs(_middle(other) - _middle(char)) < 0.3 * char.size
+            near = abs(other.middle - char.middle) < 0.3 * char.size
             if not near or not 0 < other.x0 - char.x0 < 2.5 * char.size:
                 continue
             kind = "number" if _NUMBER_LABEL.fullmatch(pair) else "answer" if pair == "答案" else None
             # A label of the grid is followed by cells, not by a sentence (標準答案：答案標註#者).
             if kind and not _within_sentence(chars, char, other):
-                found.append(_Row(_middle(char), kind, other.x1))
+                found.append(_Row(char.middle, kind, other.x1))
     return sorted(found, key=lambda row: row.middle)
 
 
 def _within_sentence(chars: Sequence[Char], first: Char, last: Char) -> bool:
     size = first.size
     for other in chars:
-        if abs(_middle(other) - _middle(first)) >= 0.3 * size:
+        if abs(other.middle - first.middle) >= 0.3 * size:
             continue
         cell = _plain(other.text) in _CELL_STARTS
         if 0 <= first.x0 - other.x1 < 0.6 * size or (0 <= other.x0 - last.x1 < 0.6 * size and not cell):
@@ -210,13 +190,9 @@ def _within_sentence(chars: Sequence[Char], first: Char, last: Char) -> bool:
     return False
 
 
-def _middle(char: Char) -> float:
-    return (char.top + char.bottom) / 2
-
-
 def _cells(chars: Sequence[Char], middle: float, reach: float, after_x: float) -> list[Cell]:
     """Runs of characters right of `after_x` whose middle lies within `reach` of `middle` (all in points)."""
-    inside = sorted((c for c in chars if abs(_middle(c) - middle) < reach and c.x0 >= after_x - 1), key=lambda c: c.x0)
+    inside = sorted((c for c in chars if abs(c.middle - middle) < reach and c.x0 >= after_x - 1), key=lambda c: c.x0)
     runs: list[list[Char]] = []
     for char in inside:
         if runs and char.x0 - runs[-1][-1].x1 < 0.25 * char.size:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import itemgetter, sub
+from operator import sub
 
 from .glyphs import digits, has_mark
 from .lines import Line
@@ -136,12 +136,11 @@ def _beside(lines: list[Line], number: int) -> tuple[list[Line], list[Line]]:
 
 def stretches(line: Line, gap: float) -> list[Line]:
     """A line cut where nothing stands for `gap` em or more."""
-    chars = line.chars
-    starts, ends, wide = map(itemgetter(1), chars[1:]), map(itemgetter(2), chars), gap * line.size
-    cuts = [0, *(k for k, space in enumerate(map(sub, starts, ends), 1) if space >= wide)]
+    wide = gap * line.size
+    cuts = [0, *(k for k, space in enumerate(map(sub, line.starts[1:], line.ends), 1) if space >= wide)]
     if len(cuts) == 1:
         return [line]
-    return [line.part(a, b) for a, b in zip(cuts, [*cuts[1:], len(chars)], strict=True)]
+    return [line.part(a, b) for a, b in zip(cuts, [*cuts[1:], len(line)], strict=True)]
 
 
 def columns(lines: list[Line], width: float) -> list[Line]:
@@ -171,14 +170,14 @@ def columns(lines: list[Line], width: float) -> list[Line]:
     left: list[Line] = []
     right: list[Line] = []
     for line in lines[len(above) :]:
-        if any(c.x0 < edge - 1 and c.x1 > edge + 3 for c in line.chars):
+        if any(x0 < edge - 1 and x1 > edge + 3 for x0, x1 in zip(line.starts, line.ends, strict=True)):
             return lines
-        cut = next((k for k, c in enumerate(line.chars) if c.x0 >= edge), len(line.chars))
-        if 0 < cut < len(line.chars) and line.chars[cut].x0 - line.chars[cut - 1].x1 < 0.5 * line.size:
+        cut = next((k for k, x0 in enumerate(line.starts) if x0 >= edge), len(line))
+        if 0 < cut < len(line) and line.gap(cut) < 0.5 * line.size:
             return lines  # the text runs across: no gutter here
         if cut:
             left.append(line.part(0, cut))
-        if cut < len(line.chars):
+        if cut < len(line):
             right.append(line.part(cut))
     if not all(any(mark.letter == "D" for mark in find_marks(side)[1]) for side in (left, right)):
         return lines

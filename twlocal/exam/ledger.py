@@ -19,9 +19,8 @@ from twlocal.store import open_store, storable, translated
 from . import rows
 from .decide import Decision, Fate
 from .filters import Candidate
-from .key import Key
 from .listing import Listed
-from .model import Paper, Rejection
+from .model import Key, Paper, Rejection
 from .pair import Pairing
 
 if TYPE_CHECKING:

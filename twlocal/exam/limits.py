@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +25,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Limits:
-    """`seconds` of wall time a paper, `megabytes` of address space a worker (not enforced on macOS and Windows)."""
+    """`seconds` of wall time a paper, `megabytes` of address space that a worker may take for its papers.
+
+    Memory is not limited on macOS and Windows.
+    """
 
     seconds: float = 30.0
     megabytes: int = 2048
@@ -177,6 +181,15 @@ def _limit_memory(megabytes: int) -> None:
         import resource
     except ImportError:  # Windows
         return
-    size = megabytes * 1024 * 1024
+    size = _taken() + megabytes * 1024 * 1024
     with contextlib.suppress(ValueError, OSError):  # macOS refuses RLIMIT_AS
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+
+def _taken() -> int:
+    """Bytes of address space that this process has before its first paper: numpy reserves some for every core."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except OSError:  # no Linux
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")

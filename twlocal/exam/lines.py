@@ -1,8 +1,6 @@
-"""Characters → visual lines, in reading order of one column.
+"""Characters → visual lines, in reading order of one column, with the spaces and blanks that the eye sees.
 
-The text stream's order is not trusted: lines are found by baseline and read by x. Fake bold (a character drawn twice, a
-fraction of a point apart) is read once; superscripts and subscripts stay on the line they belong to; a thin rule with
-nothing above it is a blank to be filled in.
+A thin rule with nothing above it is a blank to be filled in.
 """
 
 from __future__ import annotations
@@ -11,56 +9,55 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, groupby, pairwise
-from operator import attrgetter, itemgetter, sub
+from itertools import accumulate
+from operator import attrgetter
 
-from .glyphs import BLANK, MARKERS, is_wide, read_private
-from .page import DRAWN_GAP, NO_SPACE, REAL_SPACE, Box, Char, Page
+import numpy as np
+
+from .chars import DRAWN_GAP, NO_SPACE, REAL_SPACE, Array, Chars, as_codes, as_text, em_box
+from .glyphs import BLANK, MARKERS, are_wide, is_wide, read_private
+from .order import reading_order
+from .page import Box, Page
 
 # All in em, that is, in parts of the character's size.
-_SAME_LINE = 0.22  # how far apart the baselines of one line may be
-_SAME_ROW = 0.6  # … of a superscript, or of text set a little off, when nothing overlaps
-_TWICE = 0.2  # fake bold: how far apart the two copies may be
-_TOUCH = 0.08  # how far the boxes of neighbours overlap by kerning
 _WORD_GAP = 0.16  # a gap between Latin characters that is a space
-_UNSEEN = 2.0  # points: Word leaves characters in its files that are too small to be seen
 _WIDE_GAP = 0.75  # a gap that is a space between any characters
 
 
-@dataclass(frozen=True)
+@dataclass  # not frozen, which would take four times as long, for a thing of which a paper has hundreds
 class Line:
-    """One visual line. `page` counts from 1; `chars` are sorted by x; measures are points, y down.
+    """One visual line. `page` counts from 1; measures are points, y down.
 
+    Its characters stand in columns, sorted by x: `texts`, where each begins (`starts`) and ends (`ends`), `sizes`,
+    `spaces` (as in `Char`), and `pieces`: the texts with a space in front of those that need one. `fonts` names those
+    of private-use characters, by their place.
     `baseline`, `top` and `bottom` are those of the full-size characters: a superscript does not move them.
     """
 
     page: int
-    chars: tuple[Char, ...]
+    texts: list[str]
+    starts: list[float]
+    ends: list[float]
+    sizes: list[float]
+    spaces: list[int]
+    pieces: list[str]
+    fonts: dict[int, str]
     baseline: float
     size: float
     top: float
     bottom: float
 
+    def __len__(self) -> int:
+        """How many characters."""
+        return len(self.texts)
+
     @property
     def x0(self) -> float:
-        return self.chars[0].x0
+        return self.starts[0]
 
     @property
     def x1(self) -> float:
-        return self.chars[-1].x1
-
-    @cached_property
-    def pieces(self) -> list[str]:
-        """The text character by character, a space in front of those that need one."""
-        chars = self.chars
-        texts, starts, ends, _, sizes, spaces, _ = zip(*chars, strict=True)
-        pieces = list(texts)
-        # Most characters follow closely on the one before: only the others are looked at.
-        close = _WORD_GAP * min(sizes)
-        for k, gap in enumerate(map(sub, starts[1:], ends), 1):
-            if (gap >= close or spaces[k]) and _spaced(chars[k - 1], chars[k]):
-                pieces[k] = " " + pieces[k]
-        return pieces
+        return self.ends[-1]
 
     @cached_property
     def text(self) -> str:
@@ -74,113 +71,85 @@ class Line:
         """The index of the character that `text[offset]` came from."""
         return bisect_right(self._ends, offset)
 
+    def gap(self, k: int) -> float:
+        """How far character `k` is from the one before it, in points."""
+        return self.starts[k] - self.ends[k - 1]
+
     def slice(self, start: int, stop: int | None = None) -> str:
-        """The text of `chars[start:stop]`, trimmed."""
+        """The text of characters `start` to `stop`, trimmed."""
         return "".join(self.pieces[start:stop]).strip()
 
     def part(self, start: int, stop: int | None = None) -> Line:
-        """The line of `chars[start:stop]` (at least one character)."""
-        return replace(self, chars=self.chars[start:stop])
+        """The line of characters `start` to `stop` (at least one)."""
+        cut = slice(start, len(self) if stop is None else stop)
+        return replace(
+            self,
+            texts=self.texts[cut],
+            starts=self.starts[cut],
+            ends=self.ends[cut],
+            sizes=self.sizes[cut],
+            spaces=self.spaces[cut],
+            pieces=[self.texts[start], *self.pieces[start + 1 : cut.stop]],
+            fonts={k - start: font for k, font in self.fonts.items() if start <= k < cut.stop},
+        )
 
 
-def _spaced(left: Char, right: Char) -> bool:
-    gap, size = right.x0 - left.x1, min(left.size, right.size)
-    if right.space == REAL_SPACE:
-        return True
-    if gap < _WIDE_GAP * size:
-        if is_wide(left.text[-1]) or is_wide(right.text[0]):
-            return False  # the quarter of an em between CJK and Latin is typography, not a character
-        return right.space == DRAWN_GAP or gap > _WORD_GAP * size
-    return True
+def _needs_space(last: Array, first: Array, x0: Array, x1: Array, size: Array, space: Array) -> Array:
+    """Whether a space stands before each character but the first, for characters sorted by x.
+
+    `last` and `first` are the code points with which the texts end and begin.
+    """
+    gap, small = x0[1:] - x1[:-1], np.minimum(size[:-1], size[1:])
+    # The quarter of an em between CJK and Latin is typography, not a character.
+    narrow = ~(are_wide(last[:-1]) | are_wide(first[1:])) & ((space[1:] == DRAWN_GAP) | (gap > _WORD_GAP * small))
+    needed: Array = (space[1:] == REAL_SPACE) | (gap >= _WIDE_GAP * small) | narrow
+    return needed
 
 
 def page_lines(page: Page) -> list[Line]:
     """The lines of a page from top to bottom, blanks restored, known private-use characters read."""
-    rows = _rows(page.chars)
-    blanks = _blanks(page.boxes)
-    lines: list[Line] = []
-    for row in rows:
-        row.sort(key=itemgetter(1))
-        if _overlap(row):
-            # Boxes overlap. In condensed type they are wider than the pitch, and their left edges may change places.
-            row.sort(key=_middle)
-            row = _once(row)
-        size = max(map(itemgetter(4), row))
-        main = next(c for c in row if c[4] > 0.9 * size)
-        lines.append(Line(page.number, tuple(row), main.baseline, size, main.top, main.bottom))
-    if blanks:
+    order, row = reading_order(page.chars)
+    lines = _lines(page.number, page.chars, order, row) if len(order) else []
+    if blanks := _blanks(page.boxes):
         lines = _with_blanks(lines, blanks)
-    return [_read_private(line) for line in lines] if any(map(itemgetter(6), page.chars)) else lines
+    return [_read_private(line) for line in lines] if page.chars.fonts else lines
 
 
-def _overlap(row: Sequence[Char]) -> bool:
-    """Whether neighbours of a row sorted by x overlap by more than kerning makes them."""
-    _, starts, ends, _, sizes, _, _ = zip(*row, strict=True)
-    deepest = min(map(sub, starts[1:], ends), default=0.0)
-    if deepest >= -_TOUCH * min(sizes):
-        return False  # most rows, without a look at every pair
-    return any(right[1] - left[2] < -_TOUCH * right[4] for left, right in pairwise(row))
-
-
-def _middle(char: Char) -> float:
-    return char[1] + char[2]
-
-
-def _rows(chars: Iterable[Char]) -> list[list[Char]]:
-    """Characters grouped by baseline, then rows that lie in one another's height and do not overlap joined."""
-    rows: list[list[Char]] = []
-    base = size = 0.0
-    # Characters that follow one another in the stream on one baseline and in one size go the same way: a run at a time.
-    runs = [(place, list(run)) for place, run in groupby(chars, key=itemgetter(3, 4))]
-    for (baseline, own), run in sorted(runs, key=lambda one: one[0][0]):
-        if own < _UNSEEN:
-            continue
-        if rows and baseline - base <= _SAME_LINE * (own if own < size else size):
-            rows[-1] += run
-        else:
-            rows.append(run)
-            base, size = baseline, own
-    joined: list[list[Char]] = []
-    for row in rows:
-        if joined and _one_row(joined[-1], row):
-            joined[-1] += row
-        else:
-            joined.append(row)
-    return joined
-
-
-def _one_row(upper: list[Char], lower: list[Char]) -> bool:
-    if lower[0][3] - upper[0][3] > 2 * _SAME_ROW * max(upper[0][4], lower[0][4]):
-        return False  # most lines, without looking at every character
-    size = max(max(c[4] for c in upper), max(c[4] for c in lower))
-    if lower[0].baseline - upper[0].baseline > _SAME_ROW * size:
-        return False
-    small, large = (upper, lower) if len(upper) < len(lower) else (lower, upper)
-    spans = sorted((c.x0, c.x1) for c in large)
-    starts = [x0 for x0, _ in spans]
-    for char in small:
-        middle = (char.x0 + char.x1) / 2
-        k = bisect_right(starts, middle) - 1
-        if k >= 0 and spans[k][1] > middle:
-            return False
-    return True
-
-
-def _once(row: list[Char]) -> list[Char]:
-    """A row sorted by x without second copies. 媽媽 stays: its characters are a whole advance width apart."""
-    kept: list[Char] = []
-    seen: set[str] = set()
-    for char in row:
-        text = char[0]
-        if text in seen:
-            x0 = char[1]
-            near = min(_TWICE * char[4], 0.5 * (char[2] - x0) + 0.01)
-            if any(other[0] == text and x0 - other[1] < near for other in kept[-3:]):
-                continue
-        else:
-            seen.add(text)
-        kept.append(char)
-    return kept
+def _lines(number: int, chars: Chars, order: Array, row: Array) -> list[Line]:
+    """The lines of characters in reading order, whose `row`s are given."""
+    codes, x0, x1, space = chars.codes[order], chars.x0[order], chars.x1[order], chars.space[order]
+    level = chars.level[order]
+    size = chars.levels[level, 1]
+    begins = np.flatnonzero(np.diff(row, prepend=-1))
+    largest = np.maximum.reduceat(size, begins)
+    full = np.flatnonzero(size > 0.9 * largest[row])
+    # The first character of full size in each row: its line stands where it stands.
+    baseline, em = chars.levels[level[full[np.searchsorted(full, begins)]]].T
+    texts = list(as_text(codes))
+    pieces = texts.copy()
+    spaced = _needs_space(codes, codes, x0, x1, size, space) & (row[1:] == row[:-1])
+    for k in np.flatnonzero(spaced).tolist():
+        pieces[k + 1] = " " + texts[k + 1]
+    fonts: dict[int, str] = {}
+    if chars.fonts:
+        fonts = {k: chars.fonts[at] for k, at in enumerate(order.tolist()) if at in chars.fonts}
+    starts, ends, sizes, spaces = x0.tolist(), x1.tolist(), size.tolist(), space.tolist()
+    stops = begins.tolist()
+    measures = (column.tolist() for column in (baseline, largest, *em_box(baseline, em)))
+    return [
+        Line(
+            number,
+            texts[a:b],
+            starts[a:b],
+            ends[a:b],
+            sizes[a:b],
+            spaces[a:b],
+            pieces[a:b],
+            {k - a: font for k, font in fonts.items() if a <= k < b} if fonts else fonts,
+            *measured,
+        )
+        for a, b, *measured in zip(stops, [*stops[1:], len(texts)], *measures, strict=True)
+    ]
 
 
 def _blanks(boxes: Sequence[Box]) -> list[Box]:
@@ -219,35 +188,44 @@ def _with_blanks(lines: list[Line], rules: list[Box]) -> list[Line]:
 
 def _free(line: Line, rule: Box) -> list[tuple[float, float]]:
     """The stretches of a rule that no character stands on, if long enough to be a blank."""
-    over = [c for c in line.chars if c.x1 > rule.x0 + 1 and c.x0 < rule.x1 - 1]
-    edges = [rule.x0, *(edge for c in over for edge in (c.x0, c.x1)), rule.x1]
+    spans = zip(line.starts, line.ends, strict=True)
+    over = [(x0, x1) for x0, x1 in spans if x1 > rule.x0 + 1 and x0 < rule.x1 - 1]
+    edges = [rule.x0, *(edge for span in over for edge in span), rule.x1]
     stretches = zip(edges[::2], edges[1::2], strict=True)
     return [(a, b) for a, b in stretches if b - a >= (1.2 if not over else 2.0) * line.size]
 
 
 def _insert_blank(line: Line, x0: float, x1: float) -> Line:
-    blank = Char(BLANK, x0, x1, line.baseline, line.size)
-    before = [c for c in line.chars if c.x0 < x0]
-    after = [c for c in line.chars if c.x0 >= x0]
-    if after:
-        # The gap that the blank fills was read as a space; what is left of it is measured anew.
-        after[0] = after[0]._replace(space=NO_SPACE)
-    return replace(line, chars=(*before, blank, *after))
+    at = sum(start < x0 for start in line.starts)
+    # The gap that the blank fills was read as a space; what is left of it is measured anew.
+    after = [NO_SPACE, *line.spaces[at + 1 :]] if at < len(line) else []
+    return _spaced(
+        replace(
+            line,
+            texts=[*line.texts[:at], BLANK, *line.texts[at:]],
+            starts=[*line.starts[:at], x0, *line.starts[at:]],
+            ends=[*line.ends[:at], x1, *line.ends[at:]],
+            sizes=[*line.sizes[:at], line.size, *line.sizes[at:]],
+            spaces=[*line.spaces[:at], NO_SPACE, *after],
+            fonts={k + (k >= at): font for k, font in line.fonts.items()},
+        )
+    )
 
 
 def _read_private(line: Line) -> Line:
-    if not any(map(itemgetter(6), line.chars)):
-        return line
-    chars = list(line.chars)
-    read = False
-    for k, char in enumerate(chars):
-        if char.font and char.text not in MARKERS:
-            before = chars[k - 1].text if k else ""
-            after = chars[k + 1].text if k + 1 < len(chars) else ""
-            if text := read_private(char.text, char.font, before, after):
-                chars[k] = char._replace(text=text)
-                read = True
-    return replace(line, chars=tuple(chars)) if read else line
+    texts = ["", *line.texts, ""]
+    for k, font in line.fonts.items():
+        if (char := line.texts[k]) not in MARKERS:
+            texts[k + 1] = read_private(char, font, texts[k], texts[k + 2]) or char
+    return _spaced(replace(line, texts=texts[1:-1])) if texts[1:-1] != line.texts else line
+
+
+def _spaced(line: Line) -> Line:
+    """The line with its pieces made anew from its other columns."""
+    ends, begins = (as_codes("".join(text[at] for text in line.texts)) for at in (-1, 0))
+    columns = (np.array(column) for column in (line.starts, line.ends, line.sizes, line.spaces))
+    needed = [False, *_needs_space(ends, begins, *columns).tolist()]
+    return replace(line, pieces=[" " * space + text for space, text in zip(needed, line.texts, strict=True)])
 
 
 def join(parts: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a parsed question paper is: plain frozen data, each item with its doubts, each paper with its rejections."""
+"""What parsed question papers and keys are: frozen data, each item with its doubts, each file with its rejections."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .groups import Group
-from .header import Header
+from .notes import Note
 
 # Why a paper is refused as a whole. Papers are refused, never approximated (section 3.1).
 REJECTIONS: Mapping[str, str] = {
@@ -65,6 +65,17 @@ class PaperItem:
 
 
 @dataclass(frozen=True)
+class Header:
+    """A paper's own description. `year` is Minguo; `codes` are those that may stand on its key, the likeliest first."""
+
+    title: str = ""
+    year: int | None = None
+    fields: dict[str, str] = field(default_factory=dict)
+    codes: tuple[str, ...] = ()
+    stated_counts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Paper:
     """A question paper. Its items are only to be used when `accepted`, and then those without `excluded`.
 
@@ -97,3 +108,25 @@ class Paper:
             f"question {item.number} is excluded: {', '.join(item.excluded)}" for item in self.items if item.excluded
         ]
         return tuple(lines)
+
+
+@dataclass(frozen=True)
+class Key:
+    """An answer key as printed. `cells` maps item numbers to `A`–`E` or `#`; `notes` explain the `#`.
+
+    `kind` is `answer` or `correction` (測驗題標準答案更正). `code` is the 試題代號, None when the key carries none.
+    A key with `rejections` is not to be used.
+    """
+
+    kind: str = "answer"
+    cells: dict[int, str] = field(default_factory=dict)
+    notes: dict[int, Note] = field(default_factory=dict)
+    stated_count: int | None = None
+    code: str | None = None
+    subject: str = ""
+    remarks: str = ""
+    rejections: tuple[Rejection, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        return not self.rejections

@@ -28,7 +28,7 @@ _MAX_GAP = 6  # how many numbers in a row may be missing before the chain breaks
 
 
 class Number(NamedTuple):
-    """A place where an item may begin: `chars[:stop]` of `lines[line]` are the number and its full stop."""
+    """A place where an item may begin: the first `stop` characters of a line are the number and its full stop."""
 
     line: int
     number: int
@@ -62,7 +62,7 @@ def candidates(lines: Sequence[Line]) -> list[Number]:
     """
     found: list[Number] = []
     for k, line in enumerate(lines):
-        first = line.chars[0].text[0]
+        first = line.text[0]
         if not (first in "0123456789(（" or "０" <= first <= "９"):
             continue
         match = _NUMBER.match(digits(line.text))
@@ -83,15 +83,14 @@ def candidates(lines: Sequence[Line]) -> list[Number]:
             delimited = length == near
             stop = start + length
             if delimited and length == len(run) and match[2]:
-                stop = min(line.char_at(match.end() - 1) + 1, len(line.chars))
-            rest = line.chars[stop:]
+                stop = min(line.char_at(match.end() - 1) + 1, len(line))
             found.append(
                 Number(
                     line=k,
                     number=value,
                     stop=stop,
-                    x1=line.chars[start + length - 1].x1,
-                    next_x=rest[0].x0 if rest else -1.0,
+                    x1=line.ends[start + length - 1],
+                    next_x=line.starts[stop] if stop < len(line) else -1.0,
                     delimited=delimited,
                     measured=bool(delimited and _MEASURED.match(line.text[match.end(1) :])),
                 )
@@ -100,7 +99,7 @@ def candidates(lines: Sequence[Line]) -> list[Number]:
 
 
 def _close(line: Line, k: int) -> bool:
-    return k < len(line.chars) and line.chars[k].x0 - line.chars[k - 1].x1 < 0.2 * line.size
+    return k < len(line) and line.gap(k) < 0.2 * line.size
 
 
 def image_candidates(lines: Sequence[Line], boxes: dict[int, Sequence[Box]]) -> list[Number]:

@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import NamedTuple
 
 from .glyphs import MARKERS, has_mark, is_wide
@@ -24,7 +23,7 @@ _WIDE_LETTERS = str.maketrans("ＡＢＣＤＥ", "ABCDE")
 
 
 class Mark(NamedTuple):
-    """An option mark: `chars[start:stop]` of `lines[line]`; `x0` and `text_x` are where it and its text begin."""
+    """An option mark: characters `start` to `stop` of a line; `x0` and `text_x` are where it and its text begin."""
 
     line: int
     start: int
@@ -35,7 +34,7 @@ class Mark(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """A stretch of one line that belongs to one option or to the stem: `chars[start:stop]` of `lines[line]`."""
+    """A stretch of one line that belongs to one option or to the stem: characters `start` to `stop` of it."""
 
     line: int
     start: int
@@ -54,9 +53,9 @@ class Draft:
 
 
 def _mark(lines: Sequence[Line], line: int, start: int, stop: int, letter: str) -> Mark:
-    chars = lines[line].chars
-    text_x = chars[stop].x0 if stop < len(chars) else chars[stop - 1].x1
-    return Mark(line, start, stop, letter.translate(_WIDE_LETTERS), chars[start].x0, text_x)
+    own = lines[line]
+    text_x = own.starts[stop] if stop < len(own) else own.ends[stop - 1]
+    return Mark(line, start, stop, letter.translate(_WIDE_LETTERS), own.starts[start], text_x)
 
 
 def glyph_marks(lines: Sequence[Line]) -> list[Mark]:
@@ -64,11 +63,7 @@ def glyph_marks(lines: Sequence[Line]) -> list[Mark]:
     found: list[Mark] = []
     for k, line in enumerate(lines):
         if has_mark(line.text):
-            found += [
-                _mark(lines, k, i, i + 1, MARKERS[text])
-                for i, text in enumerate(map(itemgetter(0), line.chars))
-                if text in MARKERS
-            ]
+            found += [_mark(lines, k, i, i + 1, MARKERS[text]) for i, text in enumerate(line.texts) if text in MARKERS]
     return found
 
 
@@ -94,7 +89,7 @@ def dotted_marks(lines: Sequence[Line]) -> list[Mark]:
         following = next((other[0][2] for other in rows[k + 1 :] if other and other[0][0] == 0), "")
         spread = whole in ("ABCD", "AB", "CD") and (not following or following not in whole[1:])
         for start, stop, letter in row:
-            if spread or start == 0 or line.chars[start].x0 - line.chars[start - 1].x1 > line.size:
+            if spread or start == 0 or line.gap(start) > line.size:
                 found.append(_mark(lines, k, start, stop, letter))
     return found
 
@@ -164,12 +159,12 @@ def image_marks(lines: Sequence[Line], boxes: dict[int, Sequence[Box]]) -> Image
                     other.append((at, box))
                 continue
             under = lines[at] if at is not None else None
-            start = next((i for i, c in enumerate(under.chars) if c.x0 >= box.x0 - 1), None) if under else None
-            if at is None or under is None or start is None or under.chars[start].x0 - box.x0 > 1.75 * under.size:
+            start = next((i for i, x0 in enumerate(under.starts) if x0 >= box.x0 - 1), None) if under else None
+            if at is None or under is None or start is None or under.starts[start] - box.x0 > 1.75 * under.size:
                 below = (k for k in by_page[page] if lines[k].baseline > box.bottom)
                 clipped.append(at if at is not None else next(below, by_page[page][-1]))
             else:
-                marks.append(Mark(at, start, start, "", box.x0, under.chars[start].x0))
+                marks.append(Mark(at, start, start, "", box.x0, under.starts[start]))
     marks.sort(key=lambda m: (m.line, m.start))
     return ImageMarks(marks, clipped, other)
 
@@ -228,14 +223,14 @@ def assemble(
             if outside or stops(k) or not _wraps(previous, line, margin):
                 draft.loose = list(range(k, last))
                 break
-        lead = here[0].start if here else len(line.chars)
+        lead = here[0].start if here else len(line)
         if lead > begin:
             if not row:
                 draft.stem.append(Chunk(k, begin, lead))
             else:
                 for letter, chunk in _continue(lines, Chunk(k, begin, lead), row, margin, draft):
                     draft.options[letter].append(chunk)
-        ends = [*(m.start for m in here[1:]), len(line.chars)][: len(here)]
+        ends = [*(m.start for m in here[1:]), len(line)][: len(here)]
         for mark, stop in zip(here, ends, strict=True):
             if mark.letter in draft.options:
                 draft.repeated.append(mark.letter)
@@ -259,13 +254,12 @@ def _wraps(previous: Line | None, line: Line, margin: float) -> bool:
 
 def first_word(line: Line) -> float:
     """The width in points of what cannot be broken at the beginning of a line: a Latin word, or one character."""
-    chars = line.chars
     end = 1
-    while end < len(chars):
-        if is_wide(chars[end - 1].text[-1]) or chars[end].space or line.pieces[end].startswith(" "):
+    while end < len(line):
+        if is_wide(line.texts[end - 1][-1]) or line.spaces[end] or line.pieces[end].startswith(" "):
             break
         end += 1
-    return chars[end - 1].x1 - chars[0].x0
+    return line.ends[end - 1] - line.x0
 
 
 def _continue(
@@ -285,9 +279,9 @@ def _continue(
     start = chunk.start
     for k in range(chunk.start, chunk.stop + 1):
         ends = k == chunk.stop
-        if not ends and (k == start or line.chars[k].x0 - line.chars[k - 1].x1 < size):
+        if not ends and (k == start or line.gap(k) < size):
             continue
-        letter = next((name for x, name in reversed(columns) if line.chars[start].x0 >= x), row[0].letter)
+        letter = next((name for x, name in reversed(columns) if line.starts[start] >= x), row[0].letter)
         parts.append((letter, Chunk(chunk.line, start, k)))
         start = k
     draft.flags.append("wrapped_in_columns")

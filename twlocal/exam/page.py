@@ -7,33 +7,7 @@ from typing import NamedTuple
 
 from twlocal.errors import TwlocalError
 
-NO_SPACE, DRAWN_GAP, REAL_SPACE = 0, 1, 2
-
-
-class Char(NamedTuple):
-    """One character. A tuple and not a dataclass, because a paper has ten thousand of them.
-
-    `x0` and `x1` bound the advance width, `size` is the size in points at which it is drawn. `space` says what stands
-    before it in the text stream: nothing, a gap that pdfium took for a space, or a real space character. `font` is
-    filled in for private-use characters only.
-    """
-
-    text: str
-    x0: float
-    x1: float
-    baseline: float
-    size: float
-    space: int = NO_SPACE
-    font: str = ""
-
-    # The em box, not what the font says its ascent is: that differs between the fonts of one line.
-    @property
-    def top(self) -> float:
-        return self.baseline - 0.85 * self.size
-
-    @property
-    def bottom(self) -> float:
-        return self.baseline + 0.15 * self.size
+from .chars import Chars
 
 
 class Box(NamedTuple):
@@ -65,7 +39,7 @@ class Page:
     number: int
     width: float
     height: float
-    chars: tuple[Char, ...]
+    chars: Chars
     boxes: tuple[Box, ...] = ()
     turned: int = 0
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import notes
-from .key import Key
-from .model import Paper, PaperItem, Rejection
+from .model import Key, Paper, PaperItem, Rejection
 
 LETTERS = ("A", "B", "C", "D")
 

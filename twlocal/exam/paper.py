@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import figures, groups, layout, number, options
-from .glyphs import MARKERS, fold, has_mark, private_use
+from .glyphs import MARKERS, fold, fold_all, has_mark, private_use
 from .groups import Group
-from .header import Header, read_header
+from .header import read_header
 from .lines import Line, join, page_lines
-from .model import Paper, PaperItem, Region, Rejection
+from .model import Header, Paper, PaperItem, Region, Rejection
 from .number import Chain, Number
 from .options import Draft, Mark
 from .page import Box, Page, UnreadablePdf
@@ -26,7 +26,7 @@ def parse_paper(source: str | Path | bytes) -> Paper:
     """Parses a question paper given as a path or as a file's bytes.
 
     Never raises for what a file contains: a file that cannot be parsed with confidence comes back with `rejections`.
-    Raises `OSError` when the path cannot be read and `UsageError` when the extra is not installed.
+    Raises `OSError` when the path cannot be read.
     """
     with collector_paused():
         try:
@@ -127,7 +127,7 @@ def _without_text(pages: Sequence[Page], found: Sequence[Sequence[Line]]) -> lis
     bare = []
     for page, lines in zip(pages, found, strict=True):
         area = sum(b.width * b.height for b in page.boxes if b.kind == "image")
-        if sum(len(line.chars) for line in lines) < 40 and area > 0.4 * page.width * page.height:
+        if sum(map(len, lines)) < 40 and area > 0.4 * page.width * page.height:
             bare.append(page.number)
     return bare if bare or any(found) else [page.number for page in pages]
 
@@ -213,11 +213,12 @@ def _items(reading: _Reading, trace: Trace | None) -> tuple[list[PaperItem], lis
         headed = next((m for m in draft.loose if _MULTIPLE.match(lines[m].text)), None)
         unexplained = bool(draft.loose) and not found and not layout.section_kind(lines[draft.loose[0]].text)
         item = _item(reading, here, after, draft, own)
-        flags = [*item.flags]
-        flags += ["loose_text_before"] if loose_before else []
+        flags = ["loose_text_before"] if loose_before else []
         flags += ["loose_text_after"] if unexplained and headed is None else []
-        excluded = [*item.excluded, *(["multiple_answers"] if answers_many else [])]
-        items.append(replace(item, flags=tuple(flags), excluded=tuple(excluded)))
+        if flags or answers_many:
+            excluded = (*item.excluded, "multiple_answers") if answers_many else item.excluded
+            item = replace(item, flags=(*item.flags, *flags), excluded=excluded)
+        items.append(item)
         loose_before = unexplained and headed is None
         answers_many = answers_many or headed is not None
     return _with_groups(items, shared), shared
@@ -271,8 +272,9 @@ def _with_groups(items: Sequence[PaperItem], shared: Sequence[Group]) -> list[Pa
 
 def _item(reading: _Reading, here: Number, after: Number | None, draft: Draft, marks: Sequence[Mark]) -> PaperItem:
     lines = reading.lines
-    question = fold(options.text_of(lines, draft.stem))
-    texts = {letter: fold(options.text_of(lines, chunks)) for letter, chunks in sorted(draft.options.items())}
+    parts = [draft.stem, *(draft.options[letter] for letter in sorted(draft.options))]
+    question, *folded = fold_all([options.text_of(lines, chunks) for chunks in parts])
+    texts = dict(zip(sorted(draft.options), folded, strict=True))
     used = sorted(
         {c.line for c in [*draft.stem, *(c for chunks in draft.options.values() for c in chunks)]} | {here.line}
     )
@@ -362,9 +364,9 @@ def _regions(lines: Sequence[Line], used: Sequence[int]) -> tuple[Region, ...]:
     return tuple(
         Region(
             page,
-            min(i.chars[0][1] for i in own),
+            min(i.x0 for i in own),
             min(i.top for i in own),
-            max(i.chars[-1][2] for i in own),
+            max(i.x1 for i in own),
             max(i.bottom for i in own),
         )
         for page, own in by_page.items()

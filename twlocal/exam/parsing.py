@@ -16,11 +16,11 @@ from time import monotonic
 from typing import Any, Protocol, TypeVar, cast
 
 from . import version
-from .key import Key, parse_key
+from .key import parse_key
 from .ledger import Found, Ledger, PaperRow
 from .limits import Limits, Outcome, run_all
 from .listing import Document, Listed
-from .model import Paper, Rejection
+from .model import Key, Paper, Rejection
 from .pair import Pairing, pair
 from .paper import parse_paper
 

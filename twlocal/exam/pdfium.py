@@ -2,25 +2,26 @@
 
 Asking for a million characters one by one is what a parser of exam papers does most. The text comes in bulk, and the
 one call a character that is left is made by `map`, outside the interpreter's loop, with arguments that ctypes need not
-convert: a tenth of what pdfplumber needs.
+convert; what it fills in is read by numpy, a page at a time: a tenth of what pdfplumber needs.
 """
 
 from __future__ import annotations
 
 import ctypes
-import math
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from itertools import groupby, repeat
+from functools import cache
+from itertools import repeat
 from typing import Any
 
-from twlocal.errors import UsageError
+import numpy as np
+import pypdfium2.raw as raw
 
+from .chars import DRAWN_GAP, NO_CHARS, NO_SPACE, REAL_SPACE, Array, Chars
 from .frame import Frame
-from .page import DRAWN_GAP, NO_SPACE, REAL_SPACE, Box, Char, UnreadablePdf
+from .glyphs import MARKERS
+from .page import Box, UnreadablePdf
 
 
 class _Handle(ctypes.c_void_p):
@@ -28,19 +29,34 @@ class _Handle(ctypes.c_void_p):
 
 
 class _Scratch:
-    """Room for the boxes of a page's characters, used again for every page, with a pointer to each place in it."""
+    """Room that pdfium fills in, `width` numbers a call, used again for every page, with a pointer to each place."""
+
+    def __init__(self, number: Any, width: int) -> None:
+        self._number, self._width = number, width
+        self._room: Any = None
+        self._places: list[ctypes.c_void_p] = []
+
+    def places(self, count: int) -> list[ctypes.c_void_p]:
+        """Pointers to at least `count` places."""
+        if len(self._places) < count:
+            self._room = (self._number * (self._width * 2 * count))()
+            start, step = ctypes.addressof(self._room), self._width * ctypes.sizeof(self._number)
+            self._places = [ctypes.c_void_p(start + step * k) for k in range(2 * count)]
+        return self._places
+
+    def filled(self, count: int) -> Array:
+        """What stands in the first `count` places, `(count, width)`; to be copied before the next page."""
+        return np.frombuffer(self._room, dtype=self._number, count=count * self._width).reshape(count, self._width)
+
+
+class _Rooms:
+    """Loose boxes (left, top, right, bottom), tight boxes' edges and origins' coordinates, and matrices."""
 
     def __init__(self) -> None:
-        self.floats: Any = ()
-        self.places: list[ctypes.c_void_p] = []
-
-    def room(self, count: int) -> tuple[Any, list[ctypes.c_void_p]]:
-        """An array of floats for at least `count` boxes of four, and the places of the boxes."""
-        if len(self.places) < count:
-            self.floats = (ctypes.c_float * (8 * count))()
-            start = ctypes.addressof(self.floats)
-            self.places = [ctypes.c_void_p(at) for at in range(start, start + 32 * count, 16)]
-        return self.floats, self.places
+        self.box = _Scratch(ctypes.c_float, 4)
+        self.edges = [_Scratch(ctypes.c_double, 1) for _ in range(4)]
+        self.origin = [_Scratch(ctypes.c_double, 1) for _ in range(2)]
+        self.matrix = _Scratch(ctypes.c_float, 6)
 
 
 @dataclass(frozen=True)
@@ -51,7 +67,7 @@ class Pdfium:
     """
 
     raw: Any
-    scratch: _Scratch
+    rooms: _Rooms
     loose_box: Any
     tight_box: Any
     origin: Any
@@ -67,10 +83,6 @@ class Pdfium:
 
 @cache
 def pdfium() -> Pdfium:
-    try:
-        import pypdfium2.raw as raw
-    except ImportError as error:
-        raise UsageError("reading PDF files needs pypdfium2", hint="pip install 'twlocal[exam]'") from error
     pointer, number = ctypes.c_void_p, ctypes.c_int
 
     def plain(function: Any, result: Any, *arguments: Any) -> Any:
@@ -84,7 +96,7 @@ def pdfium() -> Pdfium:
 
     return Pdfium(
         raw=raw,
-        scratch=_Scratch(),
+        rooms=_Rooms(),
         loose_box=bare(raw.FPDFText_GetLooseCharBox, number),
         tight_box=bare(raw.FPDFText_GetCharBox, number),
         origin=bare(raw.FPDFText_GetCharOrigin, number),
@@ -110,7 +122,10 @@ def direction(lib: Pdfium, textpage: Any, number: int) -> int:
     pointer = ctypes.cast(textpage, ctypes.c_void_p)
     # An odd step, so that every other character's being a generated space cannot hide the rest from the sample.
     step = 1 if count < 40 else 1 + max(1, count // 30) // 2 * 2
-    angles = Counter(round(lib.angle(pointer, k) * 57.29578) for k in range(0, count, step))
+    found = list(map(lib.angle, repeat(pointer), range(0, count, step)))
+    if not any(found):
+        return 0  # most pages
+    angles = Counter(round(angle * 57.29578) for angle in found)
     angles.pop(-57, None)  # -1 radian: pdfium could not tell
     if not angles:
         return 0
@@ -121,115 +136,127 @@ def direction(lib: Pdfium, textpage: Any, number: int) -> int:
     return nearest % 360
 
 
-_INKLESS = re.compile("[\x00-\x20\x7f\u00a0\u00ad\u3000\ufeff\ufffe\uffff]+")
-_PRIVATE = re.compile("[\ue000-\uf8ff]")
+def _seen() -> Array:
+    """Which code points of the BMP are seen; the last two, which are no characters, stand for pdfium's own signs."""
+    seen: Array = np.ones(0x10000, dtype=bool)
+    seen[: 0x20 + 1] = False
+    seen[[0x7F, 0xA0, 0xAD, 0x3000, 0xFEFF, 0xFFFE, 0xFFFF]] = False
+    return seen
 
 
-def chars(lib: Pdfium, textpage: Any, frame: Frame) -> tuple[Char, ...]:
+def _needs_font() -> Array:
+    """Which code points of the BMP are read together with their font: the private-use ones that are no option marks."""
+    private: Array = np.zeros(0x10000, dtype=bool)
+    private[0xE000:0xF900] = True
+    private[[ord(marker) for marker in MARKERS]] = False
+    return private
+
+
+_SEEN, _NEEDS_FONT = _seen(), _needs_font()
+
+
+def chars(lib: Pdfium, textpage: Any, frame: Frame) -> Chars:
     """The page's visible characters in the text stream's order."""
-    raw = lib.raw
-    count = raw.FPDFText_CountChars(textpage)
+    count = lib.raw.FPDFText_CountChars(textpage)
     if count <= 0:
-        return ()
+        return NO_CHARS
     pointer = ctypes.cast(textpage, ctypes.c_void_p)
-    text = _text(lib, textpage, pointer.value, count)
-    letters = _INKLESS.sub("", text)
-    if not letters:
-        return ()
-    spaces = [NO_SPACE] * len(letters)
-    inked: list[int] = []
-    begin = 0
-    for match in _INKLESS.finditer(text):
-        start, end = match.span()
-        inked += range(begin, start)
-        begin = end
-        if 0 < len(inked) < len(letters):
-            # Line ends, which most of these are, come from pdfium itself.
-            made_up = match[0] == "\r\n" or all(lib.generated(pointer, s) for s in range(start, end))
-            spaces[len(inked)] = DRAWN_GAP if made_up else REAL_SPACE
-    inked += range(begin, count)
-    fonts = [""] * len(letters)
-    for match in _PRIVATE.finditer(letters):
-        fonts[match.start()] = _font(lib, pointer, inked[match.start()])
-    places = _straight(lib, pointer, inked, frame) if frame.turned == 0 else _turned(lib, pointer, inked, frame)
-    # What Char._make does, without a Python call for each.
-    return tuple(map(partial(tuple.__new__, Char), zip(letters, *places, spaces, fonts, strict=True)))
+    codes = _codes(lib, textpage, pointer.value, count)
+    seen = _SEEN[np.minimum(codes, 0xFFFD)]
+    seen |= codes > 0xFFFF
+    at = np.flatnonzero(seen)
+    if not len(at):
+        return NO_CHARS
+    inked = at.tolist()
+    places = _straight if frame.turned == 0 else _turned
+    codes_seen = codes[at]
+    private = np.flatnonzero(_NEEDS_FONT[np.minimum(codes_seen, 0xFFFD)])
+    return Chars(
+        codes_seen,
+        *places(lib, pointer, inked, frame),
+        space=_spaces(lib, pointer, codes, seen, at),
+        fonts={k: _font(lib, pointer, inked[k]) for k in private.tolist()},
+    )
 
 
-def _text(lib: Pdfium, textpage: Any, pointer: int | None, count: int) -> str:
-    """One character a pdfium index. Hyphens that pdfium hides at a line's end (U+0002) come back as hyphens."""
+def _spaces(lib: Pdfium, pointer: ctypes.c_void_p, codes: Array, seen: Array, at: Array) -> Array:
+    """What stands before each of the visible characters, which are those `at` (places in `codes`, where `seen`)."""
+    spaces: Array = np.full(len(at), NO_SPACE, dtype=np.uint8)
+    spaces[1:][np.diff(at) > 1] = DRAWN_GAP
+    # Line ends, which most of what is not seen are, come from pdfium itself.
+    ends = (codes[:-1] == 13) & (codes[1:] == 10)
+    asked = ~seen
+    asked[:-1] &= ~ends
+    asked[1:] &= ~ends
+    blanks = np.flatnonzero(asked)
+    made_up = np.fromiter(map(lib.generated, repeat(pointer), blanks.tolist()), dtype=bool, count=len(blanks))
+    before: Array = np.searchsorted(at, blanks[~made_up])
+    spaces[before[(before > 0) & (before < len(at))]] = REAL_SPACE
+    return spaces
+
+
+def _codes(lib: Pdfium, textpage: Any, pointer: int | None, count: int) -> Array:
+    """One code point a pdfium index. Hyphens that pdfium hides at a line's end (U+0002) come back as hyphens."""
     buffer = (ctypes.c_ushort * (count + 1))()
     written = lib.text(pointer, 0, count, ctypes.addressof(buffer))
-    if written == count + 1:
-        text = bytes(buffer)[: 2 * count].decode("utf-16-le", "replace")
-        if len(text) == count:
-            return text.replace("\x02", "-")
-    # Characters outside the BMP, or some that pdfium leaves out of the bulk text: ask for each.
-    codes = (lib.raw.FPDFText_GetUnicode(textpage, k) for k in range(count))
-    return "".join(
-        chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd" for code in codes
-    ).replace("\x02", "-")
+    codes = np.frombuffer(buffer, dtype=np.uint16, count=count).astype(np.uint32)
+    if written != count + 1 or ((codes >= 0xD800) & (codes < 0xE000)).any():
+        # Characters outside the BMP, or some that pdfium leaves out of the bulk text: ask for each.
+        codes = np.array([lib.raw.FPDFText_GetUnicode(textpage, k) for k in range(count)], dtype=np.uint32)
+        codes[(codes >= 0x110000) | ((codes >= 0xD800) & (codes < 0xE000))] = 0xFFFD
+    codes[codes == 2] = ord("-")
+    return codes
 
 
-# x0, x1, baseline and size of every character.
-_Places = tuple[Sequence[float], Sequence[float], Sequence[float], Sequence[float]]
+# x0 and x1 of every character, its level, and the levels.
+_Places = tuple[Array, Array, Array, Array]
 
 
 def _straight(lib: Pdfium, pointer: ctypes.c_void_p, inked: list[int], frame: Frame) -> _Places:
     """Advance widths, from pdfium's loose boxes."""
-    n = len(inked)
-    floats, boxes = lib.scratch.room(n)  # FS_RECTF: left, top, right, bottom
-    deque(map(lib.loose_box, repeat(pointer), inked, boxes), maxlen=0)
-    flat = floats[: 4 * n]
-    lefts, uppers, rights, lowers = flat[0::4], flat[1::4], flat[2::4], flat[3::4]
-    x, y = ctypes.c_double(), ctypes.c_double()
-    x_at, y_at, upper, size = ctypes.byref(x), ctypes.byref(y), frame.upper, _sizes(lib, pointer)
+    room = lib.rooms.box
+    deque(map(lib.loose_box, repeat(pointer), inked, room.places(len(inked))), maxlen=0)
+    boxes = room.filled(len(inked))
     # Characters of one font on one line share their top and bottom: one call for the baseline serves them all.
-    known: dict[tuple[float, float], tuple[float, float]] = {}
-    baselines: list[float] = []
-    sizes: list[float] = []
-    at = 0
-    for height, run in groupby(zip(uppers, lowers, strict=True)):
-        if (found := known.get(height)) is None:
-            lib.origin(pointer, inked[at], x_at, y_at)
-            known[height] = found = (upper - y.value, size(inked[at]))
-        length = len(list(run))
-        at += length
-        baselines += repeat(found[0], length)
-        sizes += repeat(found[1], length)
-    if frame.left:
-        lefts, rights = [x0 - frame.left for x0 in lefts], [x1 - frame.left for x1 in rights]
-    return lefts, rights, baselines, sizes
+    heights = np.ascontiguousarray(boxes[:, 1::2]).view(np.uint64).ravel()
+    begins = np.flatnonzero(np.diff(heights, prepend=~heights[:1]))
+    _, first, which = np.unique(heights[begins], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    level: Array = np.repeat(np.argsort(order)[which], np.diff(begins, append=len(heights)))
+    some = [inked[k] for k in begins[first[order]].tolist()]
+    _, y = _origins(lib, pointer, some)
+    levels = np.column_stack((frame.upper - y, _sizes(lib, pointer, some)))
+    wide = boxes[:, 0::2].astype(np.float64) - frame.left
+    return wide[:, 0], wide[:, 1], level, levels
 
 
-def _sizes(lib: Pdfium, pointer: ctypes.c_void_p) -> Callable[[int], float]:
-    """The size in points at which a character is drawn: the font's size, scaled by the text's matrix."""
-    matrix = lib.raw.FS_MATRIX()
-    at, get_matrix, font_size = ctypes.byref(matrix), lib.matrix, lib.font_size
+def _origins(lib: Pdfium, pointer: ctypes.c_void_p, indices: list[int]) -> tuple[Array, Array]:
+    rooms, count = lib.rooms.origin, len(indices)
+    deque(map(lib.origin, repeat(pointer), indices, *(room.places(count) for room in rooms)), maxlen=0)
+    x, y = (room.filled(count)[:, 0] for room in rooms)
+    return x, y
 
-    def size(k: int) -> float:
-        if not get_matrix(pointer, k, at):
-            return 1.0
-        own: float = font_size(pointer, k)
-        return own * (abs(matrix.d) if matrix.c == 0 else math.hypot(matrix.c, matrix.d))
 
-    return size
+def _sizes(lib: Pdfium, pointer: ctypes.c_void_p, indices: list[int]) -> Array:
+    """The sizes in points at which characters are drawn: the font's size, scaled by the text's matrix."""
+    room, count = lib.rooms.matrix, len(indices)
+    known = np.fromiter(map(lib.matrix, repeat(pointer), indices, room.places(count)), dtype=bool, count=count)
+    own = np.fromiter(map(lib.font_size, repeat(pointer), indices), dtype=np.float64, count=count)
+    matrices: Array = room.filled(count).astype(np.float64)  # a, b, c, d, e, f
+    return np.where(known, own * np.hypot(matrices[:, 2], matrices[:, 3]), 1.0)
 
 
 def _turned(lib: Pdfium, pointer: ctypes.c_void_p, inked: list[int], frame: Frame) -> _Places:
     """For turned text, whose loose boxes have no width: tight widths."""
-    values = [ctypes.c_double() for _ in range(6)]
-    at = [ctypes.byref(value) for value in values]
-    size = _sizes(lib, pointer)
-    places: list[tuple[float, ...]] = []
-    for k in inked:
-        lib.tight_box(pointer, k, *at[:4])  # left, right, bottom, top
-        lib.origin(pointer, k, *at[4:])
-        x0, x1, y0, y1, ox, oy = (value.value for value in values)
-        left, right, _, _ = frame.box(x0, x1, y0, y1)
-        places.append((left, right, frame.point(ox, oy)[1], size(k)))
-    lefts, rights, baselines, sizes = zip(*places, strict=True)
-    return lefts, rights, baselines, sizes
+    rooms, count = lib.rooms.edges, len(inked)  # left, right, bottom, top
+    deque(map(lib.tight_box, repeat(pointer), inked, *(room.places(count) for room in rooms)), maxlen=0)
+    edges = [room.filled(count)[:, 0].tolist() for room in rooms]
+    spans = [frame.box(*four)[:2] for four in zip(*edges, strict=True)]
+    baselines = [frame.point(*two)[1] for two in zip(*(a.tolist() for a in _origins(lib, pointer, inked)), strict=True)]
+    levels = list(zip(baselines, _sizes(lib, pointer, inked).tolist(), strict=True))
+    x0, x1 = np.array(spans, dtype=np.float64).T
+    distinct = {level: k for k, level in enumerate(dict.fromkeys(levels))}
+    return x0, x1, np.array([distinct[level] for level in levels]), np.array([*distinct])
 
 
 def _font(lib: Pdfium, pointer: ctypes.c_void_p, k: int) -> str:
@@ -238,12 +265,22 @@ def _font(lib: Pdfium, pointer: ctypes.c_void_p, k: int) -> str:
     return buffer.value.decode("utf-8", "replace")
 
 
-def objects(lib: Pdfium, page: Any) -> list[tuple[_Handle, int | None]]:
-    """The page's objects: their handle, and the handle of the font they are set in; None for what is no text."""
+@dataclass(frozen=True)
+class Objects:
+    """A page's objects by their place: the handle of the font each is set in; None for what is no text."""
+
+    page: ctypes.c_void_p
+    fonts: list[int | None]
+
+
+def objects(lib: Pdfium, page: Any) -> Objects:
     pointer = ctypes.cast(page, ctypes.c_void_p)
     count = max(0, lib.raw.FPDFPage_CountObjects(page))
-    handles = list(map(lib.get_object, repeat(pointer), range(count)))
-    return list(zip(handles, map(lib.object_font, handles), strict=True))
+    return Objects(pointer, list(map(lib.object_font, map(lib.get_object, repeat(pointer), range(count)))))
+
+
+def _object(lib: Pdfium, found: Objects, k: int) -> Any:
+    return ctypes.cast(lib.get_object(found.page, k), lib.raw.FPDF_PAGEOBJECT)
 
 
 # Fonts that are often not embedded and of which pdfium has a substitute on every machine.
@@ -253,18 +290,16 @@ _LATIN_FONT = re.compile(
 )
 
 
-def glyphless(lib: Pdfium, found: list[tuple[_Handle, int | None]]) -> bool:
+def glyphless(lib: Pdfium, found: Objects) -> bool:
     """Whether text of the page has no glyphs: a CJK font that is neither embedded nor installed.
 
     pdfium leaves such text out of the layer, without a word, and an item would silently lose a part of its stem.
     """
     raw = lib.raw
-    fonts = {font for _, font in found}
-    foreign = {font for font in fonts if font and _is_foreign(raw, ctypes.cast(font, raw.FPDF_FONT))}
-    edges = [ctypes.c_float() for _ in range(4)]
-    for handle, font in found if foreign else ():
-        if font in foreign and raw.FPDFPageObj_GetBounds(ctypes.cast(handle, raw.FPDF_PAGEOBJECT), *edges):
-            left, bottom, right, top = (edge.value for edge in edges)
+    foreign = {font for font in set(found.fonts) if font and _is_foreign(raw, ctypes.cast(font, raw.FPDF_FONT))}
+    for k, font in enumerate(found.fonts) if foreign else ():
+        if font in foreign and (edges := _bounds(raw, _object(lib, found, k))):
+            left, bottom, right, top = edges
             if right - left < 0.01 or top - bottom < 0.01:
                 return True
     return False
@@ -280,36 +315,35 @@ def _is_foreign(raw: Any, font: Any) -> bool:
 
 
 _Matrix = tuple[float, float, float, float, float, float]
-_IDENTITY: _Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+_Edges = tuple[float, float, float, float]  # left, bottom, right, top
 _THIN = 1.6  # points; the Ministry's blanks and underlines are 0.6 thick, its boxes 1.0
 
 
-def boxes(lib: Pdfium, found: list[tuple[_Handle, int | None]], frame: Frame) -> tuple[Box, ...]:
+def boxes(lib: Pdfium, found: Objects, frame: Frame) -> tuple[Box, ...]:
     """Images, rules and drawings among the page's objects."""
-    raw = lib.raw
     drawn: list[Box] = []
-    for handle, font in found:
+    for k, font in enumerate(found.fonts):
         if font is None:
-            item = ctypes.cast(handle, raw.FPDF_PAGEOBJECT)
-            _collect(raw, item, raw.FPDFPageObj_GetType(item), _IDENTITY, drawn, 0)
+            _collect(lib.raw, _object(lib, found, k), None, drawn, 0)
     return tuple(Box(kind, *frame.box(x0, x1, y0, y1), pixels) for kind, x0, x1, y0, y1, pixels in drawn)
 
 
-def _collect(raw: Any, item: Any, kind: int, matrix: _Matrix, found: list[Box], depth: int) -> None:
+def _collect(raw: Any, item: Any, matrix: _Matrix | None, found: list[Box], depth: int) -> None:
+    """Adds what an object draws, in user space; `matrix` is that of the forms around it."""
+    kind = raw.FPDFPageObj_GetType(item)
     if kind == raw.FPDF_PAGEOBJ_FORM:
         if depth < 8:  # a form may draw itself; deeper nesting than this is no exam paper
             own = raw.FS_MATRIX()
             raw.FPDFPageObj_GetMatrix(item, own)
-            inner = _multiply((own.a, own.b, own.c, own.d, own.e, own.f), matrix)
+            inner = (own.a, own.b, own.c, own.d, own.e, own.f)
+            inner = _multiply(inner, matrix) if matrix else inner
             for k in range(max(0, raw.FPDFFormObj_CountObjects(item))):
-                child = raw.FPDFFormObj_GetObject(item, k)
-                _collect(raw, child, raw.FPDFPageObj_GetType(child), inner, found, depth + 1)
+                _collect(raw, raw.FPDFFormObj_GetObject(item, k), inner, found, depth + 1)
         return
-    edges = [ctypes.c_float() for _ in range(4)]
-    if kind == raw.FPDF_PAGEOBJ_TEXT or not raw.FPDFPageObj_GetBounds(item, *edges):
+    if kind == raw.FPDF_PAGEOBJ_TEXT or not (edges := _bounds(raw, item)):
         return
-    left, bottom, right, top = (edge.value for edge in edges)
-    if matrix != _IDENTITY:
+    left, bottom, right, top = edges
+    if matrix:
         corners = [_apply(matrix, x, y) for x in (left, right) for y in (bottom, top)]
         left, right = min(c[0] for c in corners), max(c[0] for c in corners)
         bottom, top = min(c[1] for c in corners), max(c[1] for c in corners)
@@ -322,6 +356,14 @@ def _collect(raw: Any, item: Any, kind: int, matrix: _Matrix, found: list[Box], 
         found.append(Box("rule" if thin else "drawing", left, right, bottom, top))
     elif kind == raw.FPDF_PAGEOBJ_SHADING:
         found.append(Box("drawing", left, right, bottom, top))
+
+
+def _bounds(raw: Any, item: Any) -> _Edges | None:
+    edges = ctypes.c_float(), ctypes.c_float(), ctypes.c_float(), ctypes.c_float()
+    if not raw.FPDFPageObj_GetBounds(item, *edges):
+        return None
+    left, bottom, right, top = edges
+    return left.value, bottom.value, right.value, top.value
 
 
 def _inked(raw: Any, path: Any) -> bool:

@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from . import pdfium
+from .chars import NO_SPACE, REAL_SPACE, Char, Chars
 from .frame import Frame
-from .page import NO_SPACE, REAL_SPACE, Char, Page, UnreadablePdf
+from .page import Page, UnreadablePdf
 
 
 @contextmanager
 def open_pdf(source: str | Path | bytes) -> Iterator[Any]:
     """The pypdfium2 document of a path or of a file's bytes.
 
-    Raises `UnreadablePdf` (`encrypted`, `damaged`), or `UsageError` when the extra is not installed.
+    Raises `UnreadablePdf` (`encrypted`, `damaged`).
     """
     raw = pdfium.pdfium().raw
     import pypdfium2
@@ -102,7 +103,7 @@ def _frame(raw: Any, page: Any, turned: int) -> Frame:
     return Frame(0.0, 0.0, width, height, turned)
 
 
-def _plumbed(data: bytes, index: int, frame: Frame) -> tuple[Char, ...]:
+def _plumbed(data: bytes, index: int, frame: Frame) -> Chars:
     """The characters as pdfplumber reads them: by the font's character collection, without needing its glyphs."""
     if frame.turned:
         raise UnreadablePdf("rotated", f"page {index + 1} is turned, and its font is not in the file")
@@ -131,4 +132,4 @@ def _plumbed(data: bytes, index: int, frame: Frame) -> tuple[Char, ...]:
             font = char["fontname"] if "\ue000" <= letter <= "\uf8ff" else ""
             chars.append(Char(letter, x0, x0 + step, y, size, space, font))
             space = NO_SPACE
-    return tuple(chars)
+    return Chars.of(chars)

@@ -77,5 +77,4 @@ def _part(kind: str, lines: Sequence[Line], chunk: Chunk) -> Iterator[Part]:
 
 
 def _region(line: Line, start: int, stop: int) -> Region:
-    chars = line.chars[start:stop]
-    return Region(line.page, min(c.x0 for c in chars), line.top, max(c.x1 for c in chars), line.bottom)
+    return Region(line.page, min(line.starts[start:stop]), line.top, max(line.ends[start:stop]), line.bottom)

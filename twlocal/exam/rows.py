@@ -8,9 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .groups import Group
-from .header import Header
-from .key import Key
-from .model import Paper, PaperItem, Region, Rejection
+from .model import Header, Key, Paper, PaperItem, Region, Rejection
 from .notes import Note
 
 

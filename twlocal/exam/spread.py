@@ -18,10 +18,9 @@ from twlocal import cluster as clusters
 from twlocal.cluster import Cluster
 from twlocal.errors import BackendError, ConfigurationError, TwlocalError
 
-from . import limits, version
+from . import extra, limits, version
 from .limits import Limits, Outcome
 from .model import Rejection
-from .pdfium import pdfium
 
 T = TypeVar("T")
 _CHUNK = 32  # papers a task: starting a reader costs as much as reading two or three
@@ -124,7 +123,7 @@ def _read(
     papers: Sequence[tuple[str, bytes]], parse: Callable[[Path], Any], bounds: Limits
 ) -> tuple[str, str, list[tuple[Any, Rejection | None]]]:
     """On a node: its name, its parser, and what became of each paper."""
-    pdfium()  # what is missing here is not a fault of the papers
+    extra.needed()  # what is missing here is not a fault of the papers
     with tempfile.TemporaryDirectory(prefix="twlocal-exam-") as folder, _bare_main():
         paths = []
         for number, (name, content) in enumerate(papers):

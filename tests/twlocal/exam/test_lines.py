@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from twlocal.exam.chars import DRAWN_GAP, REAL_SPACE, Char, Chars
 from twlocal.exam.lines import join, page_lines
-from twlocal.exam.page import DRAWN_GAP, REAL_SPACE, Box, Char, Page
+from twlocal.exam.page import Box, Page
 
 
 def row(text, x=40.0, baseline=100.0, size=12.0, pitch=None, space_before=()):
@@ -25,7 +26,9 @@ def row(text, x=40.0, baseline=100.0, size=12.0, pitch=None, space_before=()):
 
 
 def read(*chars, boxes=()):
-    return [line.text for line in page_lines(Page(1, 595, 842, tuple(c for part in chars for c in part), tuple(boxes)))]
+    return [
+        line.text for line in page_lines(Page(1, 595, 842, Chars.of(c for part in chars for c in part), tuple(boxes)))
+    ]
 
 
 def test_the_stream_order_does_not_matter():

@@ -12,7 +12,6 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfgen.canvas import Canvas
 
 from twlocal.exam import pdfium
-from twlocal.exam.glyphs import font_family
 from twlocal.exam.lines import page_lines
 from twlocal.exam.page import UnreadablePdf
 from twlocal.exam.paper import parse_paper
@@ -37,7 +36,6 @@ def test_characters_agree_with_pdfplumber(sheet):
         assert (box.x0, box.x1, box.top, box.bottom) == pytest.approx(
             (image["x0"], image["x1"], image["top"], image["bottom"]), abs=0.1
         )
-    assert [font_family(c.font) for c in page.chars if c.font] == ["EUDC", "EUDC"]
 
 
 @pytest.mark.parametrize("turned", [90, 180, 270])
@@ -114,7 +112,7 @@ def test_bulk_text_and_single_characters_agree(sheet, monkeypatch):
     lib = pdfium.pdfium()
     monkeypatch.setattr(pdfium, "pdfium", lambda: _without_bulk(lib))
     (single,) = read_pages(data)
-    assert bulk == single
+    assert list(bulk.chars) == list(single.chars) != []
 
 
 def _without_bulk(lib):

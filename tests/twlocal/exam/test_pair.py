@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from twlocal.exam.header import Header
-from twlocal.exam.key import Key
-from twlocal.exam.model import Paper, PaperItem, Rejection
+from twlocal.exam.model import Header, Key, Paper, PaperItem, Rejection
 from twlocal.exam.notes import read_notes
 from twlocal.exam.pair import pair, same_codes
 
