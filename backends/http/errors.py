@@ -84,7 +84,7 @@ _BUSY = re.compile(
 )
 _PASSING = re.compile(
     r"internal|server[ _]error|time[ -]?out|timed out|unavailable|try again|temporar"
-    r"|capacity|loading|upstream|bad gateway",
+    r"|capacity|loading|upstream|bad gateway|high traffic|regenerate|繁忙|稍[後后候]|請重試|请重试",
     re.IGNORECASE,
 )
 # Chat templates without a system role, and services that take none. "Must alternate" is what templates say that expect
@@ -93,6 +93,12 @@ _NO_SYSTEM = re.compile(
     r"system role (is )?not supported|not support (the )?system (role|message|prompt|instruction)"
     r"|not support ['\"`]?system\b|only user(,| and) (assistant|model)\b.{0,20}roles? (are|is) supported"
     r"|roles must alternate|developer instruction is not enabled",
+    re.IGNORECASE,
+)
+# A large model takes minutes to load: longer than a passing fault is worth.
+_LOADING = re.compile(
+    r"loading (the )?model|model (is )?(still |currently |being )*load(ing|ed)|warming up|still starting"
+    r"|模型[載加][入载]",
     re.IGNORECASE,
 )
 _PER_REQUEST = re.compile(r"request too large", re.IGNORECASE)
@@ -203,8 +209,12 @@ def judge_error(status: int, trouble: Trouble) -> Verdict:
         return verdict(Kind.TOO_LONG)
     if (status < 500 and status not in (401, 404, 429)) and limits.filtered(words):
         return verdict(Kind.FILTERED)
+    if status in (400, 403) and _BUSY.search(words):
+        return verdict(Kind.THROTTLED)  # Bedrock's gateways, GitHub's models
     if status in _FATAL or 300 <= status < 400:
         return verdict(Kind.FATAL)
+    if (status < 300 or status == 503) and _LOADING.search(words):
+        return verdict(Kind.THROTTLED)
     if status in _THROTTLE:
         return verdict(Kind.THROTTLED)
     if status >= 500 and no_system_role(trouble):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -10,7 +12,7 @@ import aiohttp
 
 from twlocal.backends.http.errors import Kind, Trouble, Verdict, is_html, judge_error, judge_status, plain, read_trouble
 from twlocal.backends.http.parse import Answer, Malformed, read_answer
-from twlocal.backends.http.retry import asked_wait
+from twlocal.backends.http.retry import asked_wait, said_wait
 from twlocal.backends.http.sse import Stream
 
 _JSON = {"Content-Type": "application/json"}
@@ -42,16 +44,20 @@ class Wire:
                 self.url, data=body, headers=_JSON, proxy=self.proxy, allow_redirects=False
             ) as reply:
                 content_type = reply.headers.get("Content-Type", "")
+                said = b""
                 if reply.status // 100 == 2:
                     if "text/event-stream" in content_type:
                         verdict = await _read_stream(reply)
                     else:
                         verdict = judge_success(await read(reply), content_type)
                 else:
-                    location = reply.headers.get("Location", "")
-                    verdict = judge_status(reply.status, await read(reply), content_type, location)
+                    location, said = reply.headers.get("Location", ""), await read(reply)
+                    verdict = judge_status(reply.status, said, content_type, location)
                 if verdict.kind in (Kind.RETRY, Kind.THROTTLED):
-                    verdict = replace(verdict, wait=asked_wait(reply.headers, self.now()))
+                    wait = asked_wait(reply.headers, self.now())
+                    if wait is None and "retry-after" not in reply.headers:
+                        wait = said_wait(said.decode("utf-8", "replace") or verdict.message)
+                    verdict = replace(verdict, wait=wait)
                 return verdict
         except (aiohttp.ClientError, OSError, ValueError) as error:
             return judge_failure(error)
@@ -104,18 +110,27 @@ def judge_success(body: bytes, content_type: str) -> Verdict:
     try:
         data = json.loads(body)
     except UnicodeDecodeError:
-        flags = ("invalid_utf8",)
+        text, flags = _decoded(body, content_type)
         try:
-            data = json.loads(body.decode("utf-8", "replace"))
+            data = json.loads(text)
         except (ValueError, RecursionError):
             return Verdict(Kind.RETRY, f"a reply that is not JSON: {plain(body, 120)}", 200)
     except (ValueError, RecursionError):
-        if body.lstrip().startswith((b"data:", b"event:", b":")):
+        if body.lstrip().startswith((b"data:", b"event:", b"id:", b"retry:", b":")):
             stream = Stream()
             stream.feed(body)
             return _judge_stream(stream, None)
         return Verdict(Kind.RETRY, f"a reply that is not JSON: {plain(body, 120)}", 200)
     return judge_completion(data, flags)
+
+
+def _decoded(body: bytes, content_type: str) -> tuple[str, tuple[str, ...]]:
+    """A body that is not UTF-8, by the charset that its header names, or with what cannot be read replaced."""
+    named = re.search(r"charset=\"?([\w.:-]+)", content_type, re.IGNORECASE)
+    if named:
+        with contextlib.suppress(LookupError, UnicodeError):
+            return body.decode(named[1]), ("charset_not_utf8",)
+    return body.decode("utf-8", "replace"), ("invalid_utf8",)
 
 
 def judge_completion(data: object, flags: tuple[str, ...] = ()) -> Verdict:
@@ -159,7 +174,8 @@ def _judge_stream(stream: Stream, failure: Verdict | None) -> Verdict:
     partial = None
     if completion["choices"]:
         completion["choices"][0]["finish_reason"] = None
-        partial = read_answer(completion)
+        with contextlib.suppress(Malformed):  # nothing was said
+            partial = read_answer(completion)
     if stream.trouble is not None:
         return replace(judge_error(200, stream.trouble), answer=partial)
     if partial is None or not (partial.text or partial.reasoning):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from twlocal.backend import FINISH_FILTER, FINISH_LENGTH, FINISH_STOP, FINISH_UNKNOWN
@@ -22,6 +23,10 @@ _FINISH = {
         FINISH_FILTER,
     ),
 }
+# OpenRouter's and LiteLLM's lists repeat what the others hold, where those are there at all.
+_REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")
+# Some servers spell "not yet" as a word.
+_NOT_YET = {"", "null", "none", "nil", "undefined"}
 # The server gave up half-way: what came is not the model's whole answer.
 _BROKEN = {"error", "abort", "aborted", "cancelled", "canceled", "network_error", "insufficient_system_resource"}
 
@@ -57,13 +62,14 @@ def read_answer(data: Mapping[str, Any], flags: tuple[str, ...] = ()) -> Answer:
     odd = [*flags, *(["extra_choices"] if more else [])]
     message = choice.get("message")
     if not isinstance(message, Mapping):
-        if not isinstance(choice.get("text"), str):
+        if isinstance(choice.get("text"), str):
+            message = {"content": choice["text"]}
+        elif _finish(choice.get("finish_reason"))[0] == FINISH_FILTER:
+            message = {}  # Azure leaves it out where its filter stopped the answer
+        else:
             raise Malformed("the reply's choice has no message")
-        message = {"content": choice["text"]}
     text, thought = _content(message.get("content"))
-    reasoning = thought or next(
-        (found for name in ("reasoning_content", "reasoning", "thinking") if (found := joined(message.get(name)))), ""
-    )
+    reasoning = thought or reasoning_in(message)
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal:
         text = text or refusal
@@ -72,6 +78,8 @@ def read_answer(data: Mapping[str, Any], flags: tuple[str, ...] = ()) -> Answer:
         odd.append("content_null")
     if message.get("tool_calls") or message.get("function_call"):
         odd.append("tool_calls")
+    if not (text or reasoning or "tool_calls" in odd or has_ended(choice.get("finish_reason"))):
+        raise Malformed("the reply says nothing, not even why it ended")
     finish, flag = _finish(choice.get("finish_reason"))
     if finish is None:
         raise Malformed(f"the server broke off (finish_reason {flag!r})", safe(text)[0])
@@ -106,17 +114,46 @@ def _choice(data: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
         raise Malformed("the reply's choices are not objects")
 
     def place(choice: Mapping[str, Any]) -> int:
-        index = choice.get("index")
-        return index if isinstance(index, int) else len(choices)
+        index = index_of(choice)
+        return len(choices) if index is None else index
 
     return min(usable, key=place), len(choices) > 1
 
 
+def index_of(choice: Mapping[str, Any]) -> int | None:
+    """A choice's index, which some servers write as text; None where there is none."""
+    index = choice.get("index")
+    if isinstance(index, str) and index.isascii() and index.isdigit():
+        return int(index)
+    return index if isinstance(index, int) else None
+
+
+def has_ended(reason: Any) -> bool:
+    """Whether a finish reason says that the answer has ended, in whatever way."""
+    return reason is not None and str(reason).strip().lower() not in _NOT_YET
+
+
+def within(answer: Answer, max_tokens: int) -> Answer:
+    """The answer, put right where the server's own count contradicts what it says about the budget.
+
+    Some servers say "stop" of an answer that the budget cut (what it holds is then no whole answer), and some do not
+    keep to the budget at all. Both are flagged.
+    """
+    written = answer.completion_tokens
+    if written is None or written < max_tokens:
+        return answer
+    if written == max_tokens and answer.finish == FINISH_STOP:
+        return replace(answer, finish=FINISH_LENGTH, flags=(*answer.flags, "stop_at_budget"))
+    return replace(answer, flags=(*answer.flags, "budget_exceeded")) if written > max_tokens else answer
+
+
 def _finish(reason: Any) -> tuple[str | None, Any]:
     """(a FINISH_ constant, flags), or (None, the reason) where the server broke off."""
-    if reason is None or reason == "":
+    if not has_ended(reason):
         return FINISH_UNKNOWN, ["no_finish_reason"]
-    name = str(reason).lower()
+    # "FinishReason.STOP", "FINISH_REASON_STOP", "content_filter: RECITATION"
+    name = re.sub(r"^finish_?reason[._]", "", str(reason).strip().lower())
+    name = name if name in _FINISH else re.split(r"[:\s]", name)[0]
     if name in _BROKEN:
         return None, name
     if name in ("tool_calls", "function_call"):
@@ -127,10 +164,17 @@ def _finish(reason: Any) -> tuple[str | None, Any]:
     return finish, ["content_filter"] if finish == FINISH_FILTER else []
 
 
+def reasoning_in(message: Mapping[str, Any]) -> str:
+    """The reasoning in a message or a delta, in the first of the fields that servers put it into."""
+    return next((found for name in _REASONING if (found := joined(message.get(name)))), "")
+
+
 def _content(content: Any) -> tuple[str, str]:
-    """(text, reasoning) of a content field: text, nothing, or a list of parts."""
+    """(text, reasoning) of a content field: text, nothing, or a list of parts. Raises Malformed for a number."""
     if isinstance(content, str):
         return content, ""
+    if isinstance(content, int | float):
+        raise Malformed("the reply's content is a number")
     if not isinstance(content, list):
         return joined(content), ""
     thoughts = [part for part in content if isinstance(part, Mapping) and part.get("type") in ("thinking", "reasoning")]
@@ -145,7 +189,12 @@ def joined(value: Any) -> str:
         return "".join(joined(part) for part in value)
     if isinstance(value, Mapping):
         return next(
-            (found for name in ("text", "content", "thinking", "reasoning") if (found := joined(value.get(name)))), ""
+            (
+                found
+                for name in ("text", "content", "thinking", "reasoning", "summary")
+                if (found := joined(value.get(name)))
+            ),
+            "",
         )
     return ""
 

@@ -13,6 +13,14 @@ from email.utils import parsedate_to_datetime
 LONGEST_WAIT = 600.0  # seconds; a server that asks for more is not waited for: the run stops and says when to come back
 _BASE, _CAP = 0.5, 30.0  # seconds
 _RATE_BASE, _RATE_CAP = 1.0, 60.0  # limits are counted by the minute: a 429 without a time is worth a longer wait
+# What an error's own words or fields say: "try again in 1m2.5s", "retryDelay": "34s", "retry_after": 5.
+_SPAN = r"(?:\d+(?:\.\d+)?\s?(?:milliseconds?|minutes?|seconds?|hours?|mins?|secs?|ms|[hms])(?![a-z])\s?)+"
+_SAID = re.compile(
+    rf"(?:try(?:ing)? again|retry|wait)(?: (?:your request|after|in|for|at least|about))*:? ?~?(?P<span>{_SPAN})"
+    rf"|[\"'](?:retryDelay|retry_?after)[\"']\s*:\s*[\"']?(?:(?P<field>{_SPAN})|(?P<seconds>\d+(?:\.\d+)?)[\"']?\s*[,}}])",
+    re.IGNORECASE,
+)
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0}
 _LIMIT_RESETS = re.compile(r"^(x-)?ratelimit-(.*-)?reset(-.*)?$")
 
 
@@ -39,6 +47,19 @@ def asked_wait(headers: Mapping[str, str], now: float) -> float | None:
     resets = [wait for name, value in names.items() if _LIMIT_RESETS.match(name) and _used_up(names, name)
               if (wait := _reset(value, now)) is not None]  # fmt: skip
     return min(max(resets), _RATE_CAP) if resets else None
+
+
+def said_wait(text: str) -> float | None:
+    """Seconds that an error's body asks to wait where its headers do not (Gemini, Azure, OpenAI), or None."""
+    found = _SAID.search(text[:20_000])
+    if found is None:
+        return None
+    if found["seconds"]:
+        return float(found["seconds"])
+    total = 0.0
+    for number, unit in re.findall(r"(\d+(?:\.\d+)?)\s?([a-z]+)", (found["span"] or found["field"]).lower()):
+        total += float(number) * (0.001 if unit.startswith(("ms", "mil")) else _UNITS[unit[0]])
+    return total
 
 
 def come_back(wait: float, now: float) -> str:

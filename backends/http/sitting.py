@@ -26,6 +26,7 @@ from twlocal.backends.http.adapt import Body
 from twlocal.backends.http.address import Address
 from twlocal.backends.http.errors import Kind, Verdict, shorten
 from twlocal.backends.http.exchange import Wire
+from twlocal.backends.http.parse import within
 from twlocal.backends.http.retry import LONGEST_WAIT, Throttle, backoff, come_back
 from twlocal.backends.http.settings import Redactor, Settings
 from twlocal.errors import BackendError, ConfigurationError
@@ -56,6 +57,7 @@ class State:
     in_a_row: int = 0  # items without an answer since the last one with
     refusals: Counter[str] = field(default_factory=Counter)
     served_as: set[str] = field(default_factory=set)
+    first_served: str = ""
     lowest: int = 0  # least requests at once that the server's 429s brought us to
 
 
@@ -246,8 +248,9 @@ class Sitting:
             latency = around.clock() - sent_at
             kind, answer = verdict.kind, verdict.answer
             if kind is Kind.ANSWER and answer is not None:
+                answer = within(answer, request.max_tokens)
                 self._throttle.went_well()
-                self._went_well(body, answer.served_as)
+                others = self._went_well(body, answer.served_as)
                 return Completion(
                     key=request.key,
                     text=answer.text,
@@ -258,7 +261,7 @@ class Sitting:
                     reasoning_tokens=answer.reasoning_tokens,
                     latency=latency,
                     attempts=asked,
-                    flags=(*answer.flags, *body.flags),
+                    flags=(*answer.flags, *body.flags, *others),
                 )
             if kind is Kind.FATAL:
                 raise explain.configuration(plan.address, self._redacted(verdict), plan.key_source, plan.listed)
@@ -282,13 +285,16 @@ class Sitting:
                 return _failed(request, _error_kind(kind, partial), message, asked, partial)
             await around.sleep(self._delay(verdict, failed.total()))
 
-    def _went_well(self, body: Body, served_as: str) -> None:
+    def _went_well(self, body: Body, served_as: str) -> tuple[str, ...]:
+        """Flags: whether another model answered than the first time, as behind a load balancer."""
         state = self._state
         state.answered += 1
         state.in_a_row = 0
         state.proven = body
+        state.first_served = state.first_served or served_as
         if served_as and len(state.served_as) < 8:
             state.served_as.add(served_as)
+        return ("another_model",) if served_as and served_as != state.first_served else ()
 
     def _adapted(self, body: Body, verdict: Verdict) -> bool:
         """Whether to send again: the server refuses a parameter that can be changed, or that somebody just changed."""

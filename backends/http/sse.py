@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from twlocal.backends.http.errors import Trouble, read_trouble
-from twlocal.backends.http.parse import joined
+from twlocal.backends.http.parse import has_ended, index_of, joined, reasoning_in
 
 
 class Stream:
@@ -15,7 +15,8 @@ class Stream:
 
     done: [DONE] was seen. finish: the finish reason, None until one came. trouble: an error that came inside the
     stream. broken: an event that is no JSON. A stream is whole once it is `done` or has its `finish`: some servers
-    never send the one, some never the other, and a closed connection alone ends nothing.
+    never send the one, some never the other, and a closed connection alone ends nothing. A finish reason after which
+    more text came (some send one with every event) ends nothing either.
     """
 
     def __init__(self) -> None:
@@ -28,6 +29,9 @@ class Stream:
         self._held = b""
         self._said: dict[str, list[str]] = {"content": [], "reasoning": [], "refusal": []}
         self._choices = 0
+        self._length = 0  # of everything said
+        self._went_on = False
+        self._in_deltas = False
         self._others = False
         self._tools = False
         self._usage: Any = None
@@ -36,7 +40,8 @@ class Stream:
     @property
     def whole(self) -> bool:
         """Whether the answer is known to be complete."""
-        return (self.done or self.finish is not None) and not self.broken and self.trouble is None
+        ended = self.done or (self.finish is not None and not self._went_on)
+        return ended and not self.broken and self.trouble is None
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes."""
@@ -114,17 +119,36 @@ class Stream:
         for choice in choices if isinstance(choices, list) else []:
             if not isinstance(choice, Mapping):
                 continue
-            if choice.get("index") not in (0, None):
+            if index_of(choice) not in (0, None):
                 self._others = True
                 continue
             self._choices += 1
-            delta = choice.get("delta") or choice.get("message") or {}
-            if isinstance(delta, Mapping):
+            before = self._length
+            if isinstance(delta := choice.get("delta"), Mapping):
                 self._add(delta)
+                self._in_deltas = self._in_deltas or self._length > before
+            if isinstance(message := choice.get("message"), Mapping) and not self._in_deltas:
+                self._repeat(message)
             if isinstance(choice.get("text"), str):
-                self._said["content"].append(choice["text"])
-            if choice.get("finish_reason"):
+                self._say("content", choice["text"])
+            if self.finish is not None and self._length > before:
+                self._went_on = True
+            if has_ended(choice.get("finish_reason")):
                 self.finish = choice["finish_reason"]
+
+    def _say(self, name: str, text: str) -> None:
+        self._said[name].append(text)
+        self._length += len(text)
+
+    def _repeat(self, message: Mapping[str, Any]) -> None:
+        """A message instead of a delta: all that was said so far once more, or the next part of it."""
+        so_far = {name: "".join(parts) for name, parts in self._said.items()}
+        length, self._said, self._length = self._length, {name: [] for name in self._said}, 0
+        self._add(message)
+        for name, parts in self._said.items():
+            if not "".join(parts).startswith(so_far[name]):
+                parts.insert(0, so_far[name])
+        self._length = max(length, sum(len(part) for parts in self._said.values() for part in parts))
 
     def _add(self, delta: Mapping[str, Any]) -> None:
         content = delta.get("content")
@@ -133,12 +157,11 @@ class Stream:
             if isinstance(content, list):
                 thoughts = [part for part in content if isinstance(part, Mapping) and part.get("type") == "thinking"]
                 content = [part for part in content if part not in thoughts]
-            self._said["content"].append(joined(content))
-            self._said["reasoning"] += [joined(part) for part in thoughts]
-        for name in ("reasoning_content", "reasoning", "thinking"):
-            if found := joined(delta.get(name)):
-                self._said["reasoning"].append(found)
-                break
+            self._say("content", joined(content))
+            for part in thoughts:
+                self._say("reasoning", joined(part))
+        if found := reasoning_in(delta):
+            self._say("reasoning", found)
         if isinstance(delta.get("refusal"), str):
-            self._said["refusal"].append(delta["refusal"])
+            self._say("refusal", delta["refusal"])
         self._tools = self._tools or bool(delta.get("tool_calls") or delta.get("function_call"))

@@ -105,7 +105,7 @@ def test_too_long(message, needed, context):
         ),
         (429, "Request too large for gpt on tokens per min (TPM): Limit 10000, Requested 12000.", "TOO_LONG"),
         (413, "whatever", "TOO_LONG"),
-        (503, "Loading model", "RETRY"),
+        (503, "Loading model", "THROTTLED"),
         (404, "The model `x` does not exist or you do not have access to it.", "FATAL"),
         (400, "The model `x` does not exist", "FATAL"),
         (418, "teapot", "REJECTED"),
