@@ -162,8 +162,8 @@ class _Sitting:
         """Raise RunError where the engine tells of another model than in earlier sittings."""
         if self._earlier and (how := another(self._earlier, self._backend.describe().model)):
             raise RunError(
-                f"what is served under this name is not what this run began with: {how}",
-                hint="serve that again, or begin a run of its own with --db FILE",
+                f"the model is not the one that this run began with: {how}",
+                hint="serve that one again (or give the --context of before), or begin another run with --db FILE",
             )
 
     def work(self, pending: list[Key], done: int) -> None:
@@ -333,7 +333,7 @@ class _Sitting:
                 if time.monotonic() > patience or self._time_is_up():
                     raise
                 if not told:
-                    what = f" with {in_hand} answers in hand" if in_hand else ""
+                    what = f" with {counted(in_hand, 'answer')} in hand" if in_hand else ""
                     self._watcher.note(f"{error.message}; waiting{what}")
                     told = True
 

@@ -1,6 +1,7 @@
-"""What a server says of the model behind a name: two sittings of one run must not have asked two models.
+"""What an engine tells of the model it has: two sittings of one run must not have asked two models.
 
-A file's weights are in a run's key; a server's are not, since nothing but its own word is known of them. Pure.
+A file's weights are in a run's key; a server's are not, since nothing but its own word is known of them. And a LongRoPE
+model is another one above a certain context, which is no part of the key either. Pure.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 # Of an engine's `EngineInfo.model`: what only other weights change. Context and owner may change with a restart.
-_OF_MODEL = ("root_sha256", "quantization")
+_OF_MODEL = ("root_sha256", "quantization", "long_rope")
 _OF_META = ("n_params", "n_embd", "n_vocab", "n_layer", "size")
 _NAMES = "served_as"
 

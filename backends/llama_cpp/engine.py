@@ -131,6 +131,8 @@ class LlamaCpp:
                 "chat_template_sha256": template.sha256,
                 "chat_template_from": "setting" if self._settings.chat_template else "model",
                 "merged_system": self._merges_system,
+                # Which of its two rotations a LongRoPE model has, by the context: no run may have both.
+                **({"long_rope": self._limit > switch} if (switch := self._model.context_switch) else {}),
             },
             quantised=self._model.quantised,
         )

@@ -155,13 +155,14 @@ class Vllm:
     def describe(self) -> EngineInfo:
         """What runs; `context` is what the engine is started for, and grows where a prompt needs more."""
         decoding, settings, core = self._decoding, self._settings, self._core
+        length = core.context if core is not None else self._wanted
         sampled = {"sampler": "nucleus", "seed": settings.seed} if decoding.temperature > 0 else {"sampler": "greedy"}
         return EngineInfo(
             engine="vllm",
             version=self._release,
             settings={
                 **self._facts,
-                "context": core.context if core is not None else self._wanted,
+                "context": length,
                 "cache_tokens": core.cache_tokens if core is not None else None,
                 "prefix_caching": True,
                 "threads": settings.threads,
@@ -186,6 +187,8 @@ class Vllm:
                 "chat_template_sha256": self._template.sha256,
                 "chat_template_from": "setting" if settings.chat_template else "model",
                 "merged_system": self._merges_system,
+                # Which of its two rotations a LongRoPE model has, by the context: no run may have both.
+                **({"long_rope": length > switch} if (switch := context.switch(self._folder.text)) else {}),
             },
             quantised=self._folder.quantisation is not None,
         )

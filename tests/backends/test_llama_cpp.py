@@ -15,6 +15,7 @@ from twlocal.backends.llama_cpp.engine import LlamaCpp
 from twlocal.backends.llama_cpp.model import Model
 from twlocal.backends.llama_cpp.settings import parse
 from twlocal.errors import BackendError, ModelError, UsageError
+from twlocal.served import another
 
 # -- a llama.cpp of bytes ----------------------------------------------------------------------------------------------
 
@@ -343,9 +344,12 @@ def test_a_longrope_model_never_changes_its_rotation_within_a_run(make):
     backend, _ = make(api=api)
     list(backend.generate([ask("k", "q"), ask("l", "x" * 5000)]))
     assert min(api.contexts) > 4096
+    long = backend.describe().model
     backend, _ = make(api=api, context=512)
     list(backend.generate([ask("k", "q")]))
     assert api.contexts[-1] < 4096, "a context set below the change stays below it"
+    assert another([long], backend.describe().model), "and no run goes on from one to the other"
+    assert not another([long], long)
 
 
 def test_what_cannot_fit_the_model_is_too_long_and_never_answered(make):

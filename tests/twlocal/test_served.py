@@ -19,6 +19,7 @@ Q4: dict[str, Any] = {"name": "m", "meta": {"n_params": 134515008, "size": 91728
         ([{}, Q8], Q4, "size"),
         ([{"root_sha256": "a"}], {"root_sha256": "b"}, "root_sha256 was a and is b"),
         ([{"quantization": "awq"}], {"quantization": "fp8"}, "quantization"),
+        ([{"long_rope": True}], {"long_rope": False}, "long_rope"),
         ([{"served_as": ["m-05"]}], {"served_as": ["m-11"]}, "from m-05 and come from m-11"),
     ],
 )
