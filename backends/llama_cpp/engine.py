@@ -30,8 +30,7 @@ def load(model: str, decoding: Decoding, given: Mapping[str, Any]) -> Backend:
     most_slots = min(int(api.llama_max_parallel_sequences()) - 1, BATCH)
     if settings.slots is not None and settings.slots > most_slots:
         raise UsageError(f"the setting slots is at most {most_slots} here, not {settings.slots}")
-    offload = bool(api.llama_supports_gpu_offload()) and settings.gpu_layers != 0
-    layers = settings.gpu_layers if settings.gpu_layers is not None else (-1 if offload else 0)
+    offload, layers = _layers(settings.gpu_layers, able=bool(api.llama_supports_gpu_offload()))
     build = api.llama_print_system_info().decode("utf-8", errors="replace").strip(" |")
     # GCC drops the tile configuration from llama.cpp's AMX code, whose first matrix product then dies of an illegal
     # instruction (ggml-org/llama.cpp#26954): such a build is used without it unless told otherwise.
@@ -42,6 +41,21 @@ def load(model: str, decoding: Decoding, given: Mapping[str, Any]) -> Backend:
     except BaseException:
         loaded.close()
         raise
+
+
+def _layers(wanted: int | None, *, able: bool) -> tuple[bool, int]:
+    """Whether to compute on a card, and with how many layers there (-1 for all). `able`: whether this build can.
+
+    llama.cpp takes a number of layers that it cannot place for none, and the run would be slow without a word.
+    """
+    if not able and wanted is not None and wanted > 0:
+        raise UsageError(
+            f"the setting gpu_layers is {wanted}, and this llama-cpp-python computes on the CPU alone",
+            hint="install a build with CUDA or Metal (CMAKE_ARGS=-DGGML_CUDA=on pip install --force-reinstall "
+            "--no-binary llama-cpp-python llama-cpp-python), or leave it out",
+        )
+    offload = able and wanted != 0
+    return offload, (-1 if wanted is None else wanted) if offload else 0
 
 
 class LlamaCpp:

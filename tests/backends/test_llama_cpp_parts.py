@@ -12,6 +12,7 @@ pytest.importorskip("numpy")
 import numpy as np
 
 from twlocal.backends.llama_cpp import cores, gguf, grammar, library
+from twlocal.backends.llama_cpp.engine import _layers
 from twlocal.backends.llama_cpp.sampling import greedy, sampler
 from twlocal.backends.llama_cpp.settings import parse
 from twlocal.errors import EngineMissing, ModelError, UsageError
@@ -203,6 +204,27 @@ def test_a_split_model_needs_its_first_part_and_all_others(tmp_path):
     with pytest.raises(ModelError) as caught:
         gguf.parts(str(second))
     assert "m-00001-of-00002.gguf" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("wanted", "able", "got"),
+    [
+        (None, True, (True, -1)),
+        (None, False, (False, 0)),
+        (-1, True, (True, -1)),
+        (-1, False, (False, 0)),
+        (0, True, (False, 0)),
+        (20, True, (True, 20)),
+    ],
+)
+def test_layers_on_a_card(wanted, able, got):
+    assert _layers(wanted, able=able) == got
+
+
+def test_layers_that_a_build_without_cards_would_pass_over_are_refused():
+    with pytest.raises(UsageError, match="computes on the CPU alone") as caught:
+        _layers(20, able=False)
+    assert "GGML_CUDA" in caught.value.hint
 
 
 @pytest.mark.parametrize(
