@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from operator import attrgetter
 from typing import Any
 
-from twlocal.item import Item
+from twlocal.item import Item, set_hash
 from twlocal.models import Model
 from twlocal.protocol import Protocol
 
@@ -168,8 +168,7 @@ def same_but_sample(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def sample_hash(drawn: Sequence[Item]) -> str:
     """sha256 (hex) of which rows are asked, whatever their order."""
-    rows = sorted(f"{item.content_hash} {item.subject}" for item in drawn)
-    return hashlib.sha256("\n".join(rows).encode("utf-8")).hexdigest()
+    return set_hash(drawn, " ")
 
 
 def _slug(name: str) -> str:

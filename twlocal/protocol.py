@@ -106,8 +106,9 @@ class Protocol:
 
     def messages(self, item: Item, order: str) -> tuple[Message, ...]:
         """The chat for `item` with its options in `order`: system prompt, examples, question."""
-        shown = tuple(item.options[LABELS.index(letter)] for letter in order)
-        return (*self._opening, Message("user", self._user(item.question, shown)))
+        question, *options = item.texts
+        shown = tuple(options[LABELS.index(letter)] for letter in order)
+        return (*self._opening, Message("user", self._user(question, shown)))
 
     def with_budget(self, max_tokens: int | None) -> Protocol:
         """The same protocol with another budget of new tokens an answer; None leaves it as it is."""

@@ -137,18 +137,16 @@ class Runs:
         if plan.stage:
             row |= {"stage": plan.stage, "asker": plan.asker}
         run_id = self._db.table("runs").insert(row).last_pk
-        # executemany, not insert_all: 250,000 rows, and the same words may already be there from another run. Encoded
-        # here: Python would keep the UTF-8 that it makes of each text for as long as the text lives, 90 MB in all.
+        # executemany, not insert_all: 250,000 rows, and the same words may already be there from another run.
         self._db.conn.executemany(
-            "INSERT INTO items VALUES (?,?,CAST(? AS TEXT),CAST(? AS TEXT),CAST(? AS TEXT),CAST(? AS TEXT),"
-            "CAST(? AS TEXT)) ON CONFLICT(content_hash) DO UPDATE SET "
+            "INSERT INTO items VALUES (?,?,?,?,?,?,?) ON CONFLICT(content_hash) DO UPDATE SET "
             "question=excluded.question, a=excluded.a, b=excluded.b, c=excluded.c, d=excluded.d "
             "WHERE items.question IS NULL",
             (
                 (
                     planned.item.content_hash,
                     planned.item.stem_hash,
-                    *((None,) * 5 if private else map(str.encode, (planned.item.question, *planned.item.options))),
+                    *((None,) * 5 if private else planned.item.texts),
                 )
                 for planned in plan.rows
             ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import pickle
 import random
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twlocal.item import LABELS, Item, clean, content_hash, permutation, shown_letter, source_letter
+from twlocal.item import LABELS, Item, clean, content_hash, permutation, set_hash, shown_letter, source_letter
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -80,3 +81,37 @@ def test_items_travel_between_processes():
     digest = item.content_hash
     again = pickle.loads(pickle.dumps(item))
     assert again == item and again.content_hash == digest and again.meta == {"year": "113"}
+
+
+@given(texts, st.tuples(texts, texts, texts, texts), st.sampled_from(LABELS))
+def test_an_item_gives_back_the_texts_that_it_was_made_of(question, options, answer):
+    item = Item(question, options, answer, "科目", "7", {"year": "113"})
+    assert (item.question, item.options, item.texts) == (question, options, (question, *options))
+    assert (item.answer, item.subject, item.id, item.meta) == (answer, "科目", "7", {"year": "113"})
+    assert item == Item(question, options, answer, "科目", "7") and item != Item(question, options, answer)
+
+
+@pytest.mark.parametrize(
+    "texts", [("\x1f", "", "", "", ""), ("題", "甲\x1f", "乙", "丙", "丁"), ("", "", "", "", "\x1f\x1f")]
+)
+def test_a_separator_inside_a_text_moves_nothing(texts):
+    question, *options = texts
+    item = Item(question, tuple(options), "A")
+    assert item.texts == texts and pickle.loads(pickle.dumps(item)).texts == texts
+    assert item.content_hash == content_hash(question, tuple(options), "A")
+
+
+def test_an_item_of_joined_texts_is_the_item():
+    item = Item("題", ("甲", "乙", "丙", "丁"), "B", "科目", "7", {"year": "113"})
+    joined = Item.joined("題\x1f甲\x1f乙\x1f丙\x1f丁", "B", "科目", "7", {"year": "113"}, item.content_hash)
+    assert joined == item and joined.options == item.options and joined.content_hash == item.content_hash
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        joined.answer = "C"
+
+
+def test_the_hash_of_a_set_is_of_its_sorted_lines():
+    items = [Item(f"題{no}", ("1", "2", "3", "4"), "A", subject) for no in range(20) for subject in ("乙", "甲")]
+    lines = sorted(f"{item.content_hash} {item.subject}" for item in items)
+    expected = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    assert set_hash(items, " ") == set_hash(reversed(items), " ") == expected
+    assert set_hash([], " ") == hashlib.sha256(b"").hexdigest()

@@ -47,7 +47,7 @@ def _make(wish: plan.Wish = WISH, **changes: Any) -> plan.Plan:
         {"bench": BENCH | {"fingerprint": "e" * 64}},
         {"bench": BENCH | {"revision": "main"}},
         {"drawn": ITEMS[:5]},
-        {"drawn": [replace(ITEMS[0], subject="刑法"), *ITEMS[1:]]},
+        {"drawn": [Item("第0題", ("甲", "乙", "丙", "丁"), "A", "刑法"), *ITEMS[1:]]},
         {"wish": replace(WISH, repeats=2)},
         {"wish": replace(WISH, settings={"slots": 1, "seed": 8})},
     ],

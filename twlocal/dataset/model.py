@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
-from twlocal.item import UNIT_SEPARATOR, Item
+from twlocal.item import UNIT_SEPARATOR, Item, set_hash
 
 # How many of the rows that were left out are named.
 _SHOWN = 10
@@ -95,8 +94,7 @@ class Dataset:
 
         The same rows give the same fingerprint, whatever their order, format, encoding or split into files.
         """
-        lines = sorted(f"{item.content_hash}{UNIT_SEPARATOR}{item.subject}" for item in self.items)
-        return hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest()
+        return set_hash(self.items, UNIT_SEPARATOR)
 
     def told(self) -> list[str]:
         """What a person should hear about this dataset, a line each: rows left out, then the notes."""

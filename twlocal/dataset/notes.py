@@ -38,29 +38,34 @@ class Collector:
 
 def compare_items(items: Sequence[Item], place: Callable[[int], str], collector: Collector) -> None:
     """Adds what comparing the items with each other shows. `place` gives the `file:line` of one."""
-    first_asked: dict[str, int] = {}
+    first_asked: dict[int, int] = {}  # by the hash of the question: the texts themselves would be so many more
     first_named: dict[tuple[str, str], int] = {}
-    again: defaultdict[str, list[int]] = defaultdict(list)
+    again: defaultdict[int, list[int]] = defaultdict(list)
     own_a, own_b, own_c, own_d = _OWN_LABELS
     for index, item in enumerate(items):
-        if first_asked.setdefault(item.question, index) != index:
-            again[item.question].append(index)
-        if len(set(item.options)) < len(LABELS):
+        question, a, b, c, d = item.texts
+        first = first_asked.setdefault(hash(question), index)
+        if first != index:
+            again[first].append(index)
+        if len({a, b, c, d}) < len(LABELS):
             collector.add("duplicate_options", place(index))
-        a, b, c, d = item.options
         # Looked at without a loop: this is done for each of a quarter of a million rows, and hardly any has either.
         if own_a.match(a) and own_b.match(b) and own_c.match(c) and own_d.match(d):
             collector.add("labelled_options", place(index))
-        if ("&" in item.question or "&" in a or "&" in b or "&" in c or "&" in d) and any(
-            map(_ENTITY.search, (item.question, a, b, c, d))
+        if ("&" in question or "&" in a or "&" in b or "&" in c or "&" in d) and any(
+            map(_ENTITY.search, (question, a, b, c, d))
         ):
             collector.add("html_entities", place(index))
         if item.id:
             first = first_named.setdefault((item.subject, item.id), index)
             if first != index:
                 collector.add("duplicate_ids", f"{place(index)} = {place(first)}")
-    for question, later in again.items():
-        _compare([first_asked[question], *later], items, place, collector)
+    for first, later in again.items():
+        alike: defaultdict[str, list[int]] = defaultdict(list)
+        for index in (first, *later):
+            alike[items[index].question].append(index)
+        for group in alike.values():
+            _compare(group, items, place, collector)
 
 
 def _compare(group: list[int], items: Sequence[Item], place: Callable[[int], str], collector: Collector) -> None:
@@ -77,10 +82,11 @@ def _compare(group: list[int], items: Sequence[Item], place: Callable[[int], str
             collector.add("duplicate_rows", f"{place(index)} = {place(own)}")
         elif first != index:
             collector.add("repeats_across_subjects", f"{place(index)} = {place(first)}")
-        letters.setdefault(item.options, {}).setdefault(item.answer, index)
-        keyed = item.options[LABELS.index(item.answer)]
+        options = item.options
+        letters.setdefault(options, {}).setdefault(item.answer, index)
+        keyed = options[LABELS.index(item.answer)]
         # Sorted: the same options in another order are keyed by what they say, not by where they stand.
-        texts.setdefault(tuple(sorted(item.options)), {}).setdefault(keyed, index)
+        texts.setdefault(tuple(sorted(options)), {}).setdefault(keyed, index)
     conflict = next((keys for keys in (*letters.values(), *texts.values()) if len(keys) > 1), None)
     if conflict:
         rows = sorted(conflict.values())

@@ -152,10 +152,8 @@ def read_rows(rows: Iterable[Row | Bad], file: str, subject: str, *, escapes: bo
             items.append(None)
             continue
         found.plain = True
-        item = Item(question, (a, b, c, d), key, own_subject, ident, meta)
         # What Item.content_hash would compute; the texts are known to be clean here, which spares cleaning them again.
-        item.hashed(digest.hexdigest())
-        items.append(item)
+        items.append(Item.joined(text, key, own_subject, ident, meta, digest.hexdigest()))
     return found
 
 
