@@ -21,6 +21,7 @@ from twlocal.backend import CUT, ENGINE_DIED, TOO_LONG, Backend, Completion, Req
 from twlocal.errors import EngineDied, RunError, StoreBusy, TwlocalError
 from twlocal.isolate import MAX_DEATHS
 from twlocal.plan import Plan
+from twlocal.plural import counted
 from twlocal.record import Record
 from twlocal.responses import Answered
 from twlocal.runs import Key, RunRow, Runs
