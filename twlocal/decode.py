@@ -12,6 +12,10 @@ MARKERS = (
     *("<think>", "</think>", "<reasoning>", "</reasoning>", "<reason>", "</reason>", "[THINK]", "[/THINK]"),
     *("<|channel|>", "<|message|>", "<|start|>", "<|end|>", "<|constrain|>"),
     *("<|begin_of_box|>", "<|end_of_box|>", "<|begin_of_thought|>", "<|end_of_thought|>"),
+    *("<thinking>", "</thinking>", "<thought>", "</thought>", "<seed:think>", "</seed:think>"),
+    *("<|START_THINKING|>", "<|END_THINKING|>", "<|channel>", "<channel|>", "<unused94>", "<unused95>"),
+    *("◁think▷", "◁/think▷", "<|inner_prefix|>", "<|inner_suffix|>", "<longcat_think>", "</longcat_think>"),
+    *("<|think|>", "<|/think|>", "<|content|>", "[BEGIN FINAL RESPONSE]"),
 )
 
 

@@ -9,7 +9,8 @@ A response is, in this order of checks:
 `</think>`, `</reasoning>` and `</reason>` are the protocol's. The spellings that other model families use for the same
 thing count as well: `thinking`, `thought(s)`, `seed:think`, `[THINK]`, `◁think▷`, Cohere's `<|START_THINKING|>`,
 Gemma's `<|channel>thought…<channel|>`, MedGemma's `<unused94>…<unused95>`, `<|begin_of_thought|>` (OpenThinker, Sky-T1)
-and Apertus's `<|inner_prefix|>`. All in either case, with white space inside the tag.
+Apertus's `<|inner_prefix|>`, Solar's `<|think|>…<|content|>`, `longcat_think`, and what Apriel writes before its answer,
+`[BEGIN FINAL RESPONSE]`. All in either case, with white space inside the tag.
 
 Pure, and linear in the text's length: no pattern here has an unbounded repeat.
 """
@@ -48,12 +49,14 @@ class Final(NamedTuple):
 
 
 _TAG = re.compile(
-    r"(?:<\s{0,4}(?P<slash>/?)\s{0,4}(?:think|thinking|thoughts?|reason|reasoning|seed:think)\s{0,4}>"
+    r"(?:<\s{0,4}(?P<slash>/?)\s{0,4}(?:think|thinking|thoughts?|reason|reasoning|seed:think|longcat_think)\s{0,4}>"
     r"|\[(?P<square>/?)think(?:ing)?\]"
     r"|◁(?P<kimi>/?)think▷"
     r"|<\|(?P<cohere>START|END)_THINKING\|>"
+    r"|<\|(?P<bar>/?)think\|>"
     r"|<\|channel>|<unused94>|<\|begin_of_thought\|>|<\|inner_prefix\|>"
-    r"|(?P<closed><channel\|>|<unused95>|<\|end_of_thought\|>|<\|inner_suffix\|>))",
+    r"|(?P<closed><channel\|>|<unused95>|<\|end_of_thought\|>|<\|inner_suffix\|>|<\|content\|>"
+    r"|\[BEGIN FINAL RESPONSE\]))",
     re.IGNORECASE,
 )
 _HEADER = re.compile(
@@ -93,7 +96,10 @@ def opened_thought(prompt: str) -> str:
 
 
 def _closes(tag: re.Match[str]) -> bool:
-    return any(tag[mark] for mark in ("slash", "square", "kimi", "closed")) or (tag["cohere"] or "").upper() == "END"
+    return (
+        any(tag[mark] for mark in ("slash", "square", "kimi", "bar", "closed"))
+        or (tag["cohere"] or "").upper() == "END"
+    )
 
 
 def _split(text: str, flags: tuple[str, ...], cut: bool = False) -> Final:
