@@ -7,10 +7,10 @@ A response is, in this order of checks:
 3. neither: the whole text.
 
 `</think>`, `</reasoning>` and `</reason>` are the protocol's. The spellings that other model families use for the same
-thing count as well: `thinking`, `thought(s)`, `seed:think`, `[THINK]`, `◁think▷`, Cohere's `<|START_THINKING|>`,
-Gemma's `<|channel>thought…<channel|>`, MedGemma's `<unused94>…<unused95>`, `<|begin_of_thought|>` (OpenThinker, Sky-T1)
-Apertus's `<|inner_prefix|>`, Solar's `<|think|>…<|content|>`, `longcat_think`, and what Apriel writes before its answer,
-`[BEGIN FINAL RESPONSE]`. All in either case, with white space inside the tag.
+thing count as well: `thinking`, `thought(s)`, `seed:think`, `longcat_think`, `[THINK]`, `◁think▷`, Cohere's
+`<|START_THINKING|>`, Gemma's `<|channel>thought…<channel|>`, MedGemma's `<unused94>…<unused95>`, Apertus's
+`<|inner_prefix|>`, `<|begin_of_thought|>` (OpenThinker, Sky-T1), Solar's `<|think|>…<|content|>`, and what Apriel
+writes before its answer, `[BEGIN FINAL RESPONSE]`. All in either case, with white space inside the tag.
 
 Pure, and linear in the text's length: no pattern here has an unbounded repeat.
 """
