@@ -21,6 +21,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "duplicate_options": "rows in which two options have the same text",
         "labelled_options": "rows whose options begin with a letter of their own (A. …), which shuffling contradicts",
         "html_entities": "rows with HTML entities (&lt;, &nbsp;), asked as they are",
+        "control_tokens": "rows that quote a model's control tokens (<s>, <|im_end|>), which it may not take for text",
         "damaged_text": "rows that a conversion may have damaged (\ufffd, control or private characters, #NAME?, å¤§)",
         "unseen_characters": "rows with characters that cannot be seen (zero width), asked as they are",
         "duplicate_ids": "rows whose id an earlier row of their subject has too",

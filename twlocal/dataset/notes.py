@@ -11,6 +11,10 @@ from twlocal.item import LABELS, Item
 
 _EXAMPLES = 3
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{2,7}|#[xX][0-9A-Fa-f]{2,6});")
+# What tokenizers take for a control token of theirs wherever it stands: a question that quotes one is cut there.
+_CONTROL = re.compile(
+    r"<[|｜][A-Za-z0-9_▁]{2,40}[|｜]>|</?(?:s|unk|pad|bos|eos|think)>|<(?:start|end)_of_turn>|\[/?(?:INST|THINK)\]"
+)
 _OWN_LABELS = tuple(re.compile(rf"[(（]?{label}\s?[.．:：、)）]", re.IGNORECASE) for label in LABELS)
 
 
@@ -56,6 +60,10 @@ def compare_items(items: Sequence[Item], place: Callable[[int], str], collector:
             map(_ENTITY.search, (question, a, b, c, d))
         ):
             collector.add("html_entities", place(index))
+        if (">" in question or "]" in question or ">" in a or ">" in b or ">" in c or ">" in d) and any(
+            map(_CONTROL.search, (question, a, b, c, d))
+        ):
+            collector.add("control_tokens", place(index))
         if item.id:
             first = first_named.setdefault((item.subject, item.id), index)
             if first != index:

@@ -172,6 +172,18 @@ def test_reordered_options_with_another_keyed_text_conflict(data):
     assert dict(data.load("x.csv", [same, against]).notes) == {"key_conflicts": 1, "same_stem_other_options": 1}
 
 
+def test_control_tokens_of_models_are_told(data):
+    rows = [
+        data.row(0, question="ChatML 以 <|im_end|> 作為什麼？"),
+        data.row(1, C="</s>"),
+        data.row(2, D="<｜end▁of▁sentence｜>"),
+        data.row(3, question="Llama 2 的 [INST] 表示什麼？"),
+        data.row(4, question="若 a<s 且 s>b，<b>何者</b>[1]正確？", A="<script>", B="[UNK]", C="x|y", D="<p>"),
+    ]
+    loaded = data.load("x.jsonl", rows)
+    assert len(loaded.items) == 5 and dict(loaded.notes) == {"control_tokens": 4}
+
+
 def test_options_that_carry_labels_and_entities_are_told(data):
     labelled = {label: f"{form}{label}{end}文" for label, form, end in zip("ABCD", "（(  ", "）). ", strict=True)}
     labelled |= {"C": "C. 丙", "D": "D、丁"}
