@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from twlocal.hardware import Gpu
+from twlocal.hardware import GIB, Gpu
 
 # Share of a group's memory that the weights may take, as the CUDA runner had it: above OK little is left for keys and
 # values, above TIGHT the engine does not start.
@@ -13,6 +14,9 @@ OK_SHARE = 0.70
 TIGHT_SHARE = 0.85
 # vLLM's own default share of a card; what the weights leave of it holds keys and values.
 VLLM_SHARE = 0.90
+# What vLLM's process takes of a card before it looks how much is free, and what a desktop may take meanwhile: this
+# share of the card, and at most so many bytes.
+_ASIDE, _ASIDE_MOST = 0.04, GIB
 # Contexts are rounded up to whole blocks of keys and values; vLLM's are 16 tokens on a card.
 BLOCK = 16
 # What the runners kept for a prompt before its length was measured: 8,192 - 4,096 and 20,480 - 16,384 tokens.
@@ -57,6 +61,23 @@ def groups(gpus: Sequence[Gpu]) -> list[list[Gpu]]:
     for gpu in gpus:
         kinds.setdefault((gpu.name, gpu.memory), []).append(gpu)
     return sorted(kinds.values(), key=lambda kind: -(kind[0].memory or 0) * len(kind))
+
+
+def is_idle(gpu: Gpu) -> bool:
+    """Whether as much of a card is free as vLLM takes by default; true where the driver does not tell."""
+    share = free_share([gpu])
+    return share is None or share >= VLLM_SHARE
+
+
+def free_share(group: Sequence[Gpu]) -> float | None:
+    """The share of each card that is free for vLLM, in whole per cent; None where a driver does not tell."""
+    shares = []
+    for gpu in group:
+        if gpu.free is None or not gpu.memory:
+            return None
+        aside = min(_ASIDE * gpu.memory, _ASIDE_MOST)
+        shares.append(math.floor(100 * (gpu.free - aside) / gpu.memory) / 100)
+    return min(shares, default=None)
 
 
 def smallest(weights: int, memory: int, sizes: Sequence[int]) -> Fit | None:

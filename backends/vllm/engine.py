@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from twlocal import box_stop, checkpoint, folder, hardware, registry
+from twlocal import box_stop, checkpoint, fit, folder, hardware, registry
 from twlocal.backend import (
     CUT,
     FINISH_LENGTH,
@@ -96,7 +96,7 @@ def load(model: str, decoding: Decoding, given: Mapping[str, Any]) -> Backend:
 def _settled(look: Callable[[], Hardware], *, sleep: Callable[[float], None] = time.sleep) -> Hardware:
     """This machine, once its cards give no more memory back: what an engine that died held takes a moment."""
     machine = look()
-    while not all(layout.is_idle(gpu) for gpu in machine.gpus):
+    while not all(fit.is_idle(gpu) for gpu in machine.gpus):
         before = sum(gpu.free or 0 for gpu in machine.gpus)
         sleep(_SETTLING_SECONDS)
         machine = look()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,8 +19,6 @@ _BATCHES: Sequence[tuple[int, int, int]] = ((12, 64, 2048), (32, 128, 4096), (10
 _CPU_BATCH = (32, 2048)
 # Of a CPU's memory, for keys and values: the rest is the weights', the activations' and everybody else's.
 _CPU_CACHE = 4
-# What vLLM's process takes of a card before it looks how much is free, and what a desktop may take meanwhile.
-_ASIDE, _ASIDE_MOST = 0.04, GIB
 # These say how much room there would be; vLLM measures it, and the context is shrunk to it.
 _MEASURED_LATER = frozenset({"kv_short"})
 
@@ -75,7 +72,7 @@ def decide(
     size = settings.tensor_parallel_size or int(verdict.settings.get("tensor_parallel_size", 1))
     group = _idlest(group, size)
     share = settings.gpu_memory or fit.VLLM_SHARE
-    if settings.gpu_memory is None and (room := _free_share(group)) is not None and room < share:
+    if settings.gpu_memory is None and (room := fit.free_share(group)) is not None and room < share:
         share = room
         _check_room(model, group, str(verdict.settings.get("dtype", "")), share)
         notes = (*notes, f"other processes hold memory of {group[0].name}: vLLM takes {share:.0%} of it, not 90%")
@@ -162,28 +159,11 @@ def _cache(model: KnownModel, machine: Hardware, settings: Settings, wanted: int
 
 def _idlest(group: Sequence[Gpu], size: int) -> list[Gpu]:
     """The group, without the cards that others use where there are enough of it without them, in its order."""
-    idle = [gpu for gpu in group if is_idle(gpu)]
+    idle = [gpu for gpu in group if fit.is_idle(gpu)]
     if len(idle) >= size:
         return idle
     chosen = sorted(group, key=lambda gpu: -(gpu.free or 0))[:size]
     return [gpu for gpu in group if gpu in chosen]
-
-
-def is_idle(gpu: Gpu) -> bool:
-    """Whether as much of a card is free as vLLM takes by default; true where the driver does not tell."""
-    share = _free_share([gpu])
-    return share is None or share >= fit.VLLM_SHARE
-
-
-def _free_share(group: Sequence[Gpu]) -> float | None:
-    """The share of each card that is free for vLLM, in whole per cent; None where a driver does not tell."""
-    shares = []
-    for gpu in group:
-        if gpu.free is None or not gpu.memory:
-            return None
-        aside = min(_ASIDE * gpu.memory, _ASIDE_MOST)
-        shares.append(math.floor(100 * (gpu.free - aside) / gpu.memory) / 100)
-    return min(shares, default=None)
 
 
 def _check_room(model: KnownModel, group: Sequence[Gpu], dtype: str, share: float) -> None:

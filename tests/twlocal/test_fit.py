@@ -91,3 +91,15 @@ def test_room_for_keys_and_values() -> None:
     # Llama 3.1 8B on an RTX 3090: 0.9 × 25.77 GB − 16.06 GB, at 131,072 bytes a token.
     assert fit.kv_tokens(fit.into(16_060_522_496, 24 * GIB), 16_060_522_496, 131_072) == 54_415
     assert fit.kv_tokens(fit.into(95, 100), 95, 1) == 0
+
+
+def test_an_idle_card_is_one_that_gives_as_much_as_vllm_takes() -> None:
+    def card(memory: float, free: float | None) -> Gpu:
+        return Gpu(0, "card", int(memory * GIB), free=None if free is None else int(free * GIB))
+
+    assert fit.is_idle(card(24, None)), "nobody has told otherwise"
+    assert fit.is_idle(card(24, 23.6)) and fit.is_idle(card(8, 7.7)) and fit.is_idle(card(140, 139.1))
+    assert not fit.is_idle(card(24, 20)) and not fit.is_idle(card(8, 6.9)) and not fit.is_idle(card(24, 0))
+    assert fit.free_share([card(24, 23.6), card(24, 12)]) == 0.46, "the fuller one decides"
+    assert fit.free_share([card(24, None), card(24, 12)]) is None
+    assert fit.free_share([]) is None

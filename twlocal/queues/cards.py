@@ -39,6 +39,8 @@ def assign(placed: Placed, size: int, free: Sequence[Gpu]) -> tuple[Gpu, ...]:
     """`size` of the free cards that hold the model; empty where they do not."""
     assert placed.machine is not None
     for group in fit.groups(free):
+        # Those that others use come last: their memory is not the model's.
+        group = sorted(group, key=lambda gpu: not fit.is_idle(gpu))
         if len(group) >= size and _state(placed, placed.machine, group[:size]):
             return tuple(group[:size])
     return ()

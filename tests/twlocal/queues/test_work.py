@@ -261,6 +261,16 @@ def test_the_fewest_cards_that_hold_it(
         assert tuple(gpu.index for gpu in given) == of_two_free
 
 
+def test_a_card_that_others_use_is_given_last(tmp_path: Path) -> None:
+    queue = Queue(tmp_path, "2x3090")
+    _, [one] = queue.ahead(text([queue.checkpoint("m", 6 * GB)]))
+    assert one.placed is not None and one.placed.machine is not None
+    busy, idle = one.placed.machine.gpus
+    busy, idle = replace(busy, free=2 * GB), replace(idle, free=25 * GB)
+    assert cards.assign(one.placed, 1, [busy, idle]) == (idle,)
+    assert cards.assign(one.placed, 1, [busy]) == (busy,), "better than none: it may be free by then"
+
+
 def test_a_name_that_is_wrong_anywhere_is_a_fault_of_the_file(queue: Queue) -> None:
     with pytest.raises(UsageError, match=r"queue.toml, lines 2 and 3: Lama-Taiwan on demo: .* names no model"):
         queue.ahead(text(["Lama-Taiwan"]))
