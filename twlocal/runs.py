@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -99,7 +100,8 @@ class Runs:
     def __init__(self, db: Database, path: Path) -> None:
         self._db = db
         self._path = path
-        self._file = _identity(path)
+        self._place = path.absolute()
+        self._file = _identity(self._place)
 
     def close(self) -> None:
         self._db.close()
@@ -238,11 +240,18 @@ class Runs:
                 self._db.conn.executemany(INSERT_SIZES, sizes)
             self._db.conn.executemany(INSERT_FAILURE, (failure_row(run_id, sitting_id, row) for row in failures))
             self._db.conn.execute("UPDATE sittings SET last_seen_at=? WHERE id=?", [batch[-1].at, sitting_id])
-        self._check_place()
+        self._check_place(sitting_id, batch[-1].at)
 
-    def _check_place(self) -> None:
-        """Raise StoreError where the file is no longer what its name leads to: SQLite would write on, into nowhere."""
-        if self._file is None or _identity(self._path) == self._file:
+    def _check_place(self, sitting_id: int, at: str) -> None:
+        """Raise StoreError where the file is no longer what its name leads to: SQLite would write on, into nowhere.
+
+        `at`: what was just stored for the sitting, as its last moment.
+        """
+        found = _identity(self._place)
+        if self._file is None or found == self._file:
+            return
+        if found is not None and self._is_written(sitting_id, at):
+            self._file = found  # a network drive that counts its files anew
             return
         names = (f"{self._path.stem}-saved{number}{self._path.suffix}" for number in ("", *range(2, 1000)))
         saved = next(place for name in names if not (place := self._path.with_name(name)).exists())
@@ -252,6 +261,15 @@ class Runs:
             f"{self._path} was moved or deleted while it was in use",
             hint=f"all that was stored in it is in {saved}: name that with --db, and the same command goes on",
         )
+
+    def _is_written(self, sitting_id: int, at: str) -> bool:
+        """Whether a reader who comes by the file's name finds what was just stored."""
+        try:
+            with closing(sqlite3.connect(self._place.as_uri() + "?mode=ro", uri=True)) as reader:
+                row = reader.execute("SELECT last_seen_at FROM sittings WHERE id=?", [sitting_id]).fetchone()
+        except sqlite3.Error:
+            return False
+        return row == (at,)
 
     def mark_complete(self, run_id: int, *, at: str) -> None:
         with translated(self._path):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from twlocal import protocol
+from twlocal import runs as store_of_runs
 from twlocal.backend import Completion, EngineInfo
 from twlocal.errors import StoreError, StoreFull, UsageError
 from twlocal.evaluate import last_unfinished
@@ -144,6 +145,19 @@ def test_a_file_that_is_taken_away_costs_no_answer(way: str, runs: Runs, tmp_pat
         saved = Runs(open_store(tmp_path / name), tmp_path / name)
         assert saved.done(saved.get().id) == {(k, 0) for k in range(no + 1)}
         saved.close()
+
+
+def test_a_drive_that_counts_its_files_anew_is_no_loss(
+    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = _plan(runs)
+    sitting = _sit(runs, row)
+    numbers = iter(range(100))
+    monkeypatch.setattr(store_of_runs, "_identity", lambda path: (0, next(numbers)))
+    for no in range(3):
+        runs.add(row.id, sitting, [_answer(no)])
+    assert len(runs.done(row.id)) == 3
+    assert not list(tmp_path.glob("*saved*"))
 
 
 def test_failures_are_not_answers(runs: Runs) -> None:
