@@ -269,7 +269,7 @@ class Runs:
                 row = reader.execute("SELECT last_seen_at FROM sittings WHERE id=?", [sitting_id]).fetchone()
         except sqlite3.Error:
             return False
-        return row == (at,)
+        return bool(row == (at,))
 
     def mark_complete(self, run_id: int, *, at: str) -> None:
         with translated(self._path):
