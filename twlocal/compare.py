@@ -14,6 +14,7 @@ from twlocal.errors import UsageError
 from twlocal.item import LABELS, source_letter
 from twlocal.judge import PUBLISHED, judge
 from twlocal.paired import RESAMPLES, Churn, Span, bootstrap_difference, churn, false_discovery, mcnemar
+from twlocal.plural import counted
 from twlocal.record import Record
 
 LEVEL = 0.05
@@ -175,7 +176,8 @@ def common(first: Side, second: Side, *, intersect: bool = False) -> list[Key]:
     for side in (first, second):
         if side.missing:
             raise UsageError(
-                f"{side.name} is incomplete: {side.missing:,} of {side.planned:,} items are not answered", hint=hint
+                f"{side.name} is incomplete: {side.missing:,} of {counted(side.planned, 'item')} not answered",
+                hint=hint,
             )
     return keys
 

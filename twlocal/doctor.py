@@ -18,6 +18,7 @@ from typing import Any
 from twlocal import engines as known_engines
 from twlocal.engines import VLLM_BUILDS, EngineFacts
 from twlocal.hardware import GIB, Hardware
+from twlocal.plural import counted
 from twlocal.registry import KnownModel, Registry
 from twlocal.route import Reason, Route, Wishes, decide
 
@@ -113,7 +114,7 @@ def describe(hardware: Hardware) -> str:
     if hardware.apple:
         parts.append(hardware.apple.chip)
     if hardware.cores:
-        parts.append(f"{hardware.cores} cores")
+        parts.append(counted(hardware.cores, "core"))
     if hardware.memory:
         parts.append(f"{hardware.memory / GIB:,.1f} GiB")
     return ", ".join(part for part in [*parts, cards(hardware)] if part)

@@ -12,5 +12,6 @@ class Count(int):
     """A number that a template may ask for with a noun: `"{n:row}".format(n=Count(1))` is "1 row"."""
 
     def __format__(self, spec: str) -> str:
-        """As of int; a spec that is a word of two letters or more is a noun."""
-        return counted(self, spec) if len(spec) > 1 and spec.isalpha() else super().__format__(spec)
+        """As of int; a spec of words, the first of two letters or more, is a noun."""
+        noun = len(spec) > 1 and spec.replace(" ", "").isalpha()
+        return counted(self, spec) if noun else super().__format__(spec)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from twlocal.errors import DatasetError
 from twlocal.item import Item
+from twlocal.plural import counted
 
 if TYPE_CHECKING:
     from twlocal.dataset import Dataset
@@ -173,8 +174,9 @@ def select(items: Sequence[Item], manifest: Manifest) -> list[Item]:
                     break
     missing = [row.ch[:12] for place, row in enumerate(manifest.rows) if place not in chosen]
     if missing:
+        verb = "is" if len(missing) == 1 else "are"
         raise DatasetError(
-            f"{len(missing):,} of the manifest's {len(manifest.rows):,} rows are not in this dataset "
+            f"{len(missing):,} of the manifest's {counted(len(manifest.rows), 'row')} {verb} not in this dataset "
             f"(content hashes {', '.join(missing[:3])}{', …' if len(missing) > 3 else ''})",
             hint=f"it was drawn from {manifest.dataset.get('name', 'another dataset')}: use the same data",
         )

@@ -11,6 +11,7 @@ from twlocal.plural import Count, counted
 def test_a_noun_follows_its_number(count: int, said: str) -> None:
     assert counted(count, "row") == said
     assert "{n:row}".format(n=Count(count)) == said
+    assert "{n:long row}".format(n=Count(count)) == said.replace(" ", " long ")
 
 
 def test_a_plural_of_its_own() -> None:

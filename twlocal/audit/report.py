@@ -11,6 +11,7 @@ from twlocal.audit.groups import Agreement, Group, agreement, answer_text, dupli
 from twlocal.audit.overlap import Overlap, between_splits, groups_across, overlap
 from twlocal.audit.verdicts import Verdict, tally
 from twlocal.item import Item
+from twlocal.plural import counted
 
 
 @dataclass(frozen=True)
@@ -117,20 +118,23 @@ def _conflict(one: Conflict, verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
 def told(found: Audit) -> list[str]:
     """The audit in sentences, one a line."""
     reordered = sum(group.reordered for group in found.groups)
-    among = f"{found.grouped:,} of them in {len(found.groups):,} duplicate groups"
-    lines = [f"rows: {found.rows:,}; {among} ({reordered:,} with the options in another order)"]
+    if not found.groups:
+        lines = [f"{counted(found.rows, 'row')}, no question twice"]
+    else:
+        among = f"{found.grouped:,} in {counted(len(found.groups), 'group')} of the same question"
+        lines = [f"{counted(found.rows, 'row')}, {among} ({reordered:,} with the options in another order)"]
     rate = found.agreement.rate
     if rate is not None:
         low, high = found.agreement.interval.low, found.agreement.interval.high
         lines.append(
-            f"keys agree by answer text in {rate:.4%} of the groups (Wilson 95%: {low:.4%} to {high:.4%}): "
-            f"{found.agreement.conflicts:,} conflicts; comparing letters would have claimed "
+            f"keys agree by the text of the answer in {rate:.4%} of the groups (Wilson 95%: {low:.4%} to {high:.4%}): "
+            f"{counted(found.agreement.conflicts, 'conflict')}; by the letter it would be "
             f"{sum(group.letters_differ for group in found.groups):,}"
         )
         noise = found.agreement.noise
         lines.append(f"noise floor: {1 - rate:.4%} ({noise.low:.4%} to {noise.high:.4%})")
         if found.agreement.conflicts and (attributed := found.attributed) and attributed.rate is not None:
-            lines.append(f"by the verdicts, {attributed.conflicts:,} conflicts are true: {attributed.rate:.4%} agree")
+            lines.append(f"by the verdicts, true conflicts: {attributed.conflicts:,}; {attributed.rate:.4%} agree")
     if listed := len(found.conflicts) - found.agreement.conflicts:
         lines.append(f"listed beside them, and not counted: {listed:,} (typography, or option sets that were revised)")
     if found.conflicts:
@@ -140,12 +144,12 @@ def told(found: Audit) -> list[str]:
         lines.append(f"duplicate groups that span splits: {found.across:,}")
     for (a, b), shared in found.splits.items():
         lines.append(
-            f"{len(shared.same):,} of the {shared.rows:,} rows of {a or '(no split)'} are also in "
+            f"of {counted(shared.rows, 'row')} of {a or '(no split)'}, {len(shared.same):,} also in "
             f"{b or '(no split)'}, {shared.verbatim:,} of them verbatim"
         )
     for name, shared in found.against.items():
         lines.append(
-            f"{len(shared.same):,} of the {shared.rows:,} rows are also in {name}, {shared.verbatim:,} of them "
-            f"verbatim; {shared.stems:,} more share only their stem"
+            f"of {counted(shared.rows, 'row')}, {len(shared.same):,} also in {name}, {shared.verbatim:,} of them "
+            f"verbatim; {shared.stems:,} more with the same stem only"
         )
     return lines

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from twlocal.board.settings import BOARD, BOX
+from twlocal.plural import counted
 
 # The exchange format's facts (of the first asking only), then twlocal's own readings (see bundle.exchange, .readings).
 EXCHANGE = ("ok", "boxp", "lenp")
@@ -191,9 +192,13 @@ def contradictions(columns: Mapping[str, tuple[str, ...]], reader: str) -> list[
     pairs = [("ok", "lenp"), ("correct", "parsed"), ("lenient_correct", "lenient_parsed")]
     if reader in ("", BOX):
         pairs += [("parsed", "wrote_box"), ("parsed", "lenient_parsed"), ("correct", "lenient_correct")]
-    told = [f"{count:,} rows are {name} and not {other}" for name, other in pairs if (count := both(name, other))]
+    told = [
+        f"{counted(count, 'row is', 'rows are')} {name} and not {other}"
+        for name, other in pairs
+        if (count := both(name, other))
+    ]
     if reader in ("", BOX) and {"parsed", "correct", "lenient_correct"} <= found.keys():
         odd = (found["parsed"] == 1) & (found["correct"] == 0) & (found["lenient_correct"] == 1)
         if count := int(odd.sum()):
-            told.append(f"{count:,} rows are read by both readers, and differ")
+            told.append(f"{counted(count, 'row is', 'rows are')} read by both readers, and differ")
     return told

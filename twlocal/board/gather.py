@@ -20,6 +20,7 @@ from twlocal.bundle import manifest as manifests
 from twlocal.bundle.scrub import bench_name
 from twlocal.bundle.stored import FACT, FIELD, UNTOLD, Packed
 from twlocal.judge import judge
+from twlocal.plural import counted
 
 if TYPE_CHECKING:
     from twlocal.bundle.manifest import RunManifest
@@ -71,7 +72,7 @@ class Gatherer:
                 self._run(runs, stored, runs.get(key=listed.key))
             else:
                 self.found.left_out.append(
-                    (listed.name, f"incomplete: {listed.answered:,} of {listed.planned:,} responses")
+                    (listed.name, f"incomplete: {listed.answered:,} of {counted(listed.planned, 'response')}")
                 )
         for result in stored.results():
             self._result(stored, result)

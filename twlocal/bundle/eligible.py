@@ -15,6 +15,7 @@ from twlocal.bundle.manifest import MARKS, RunManifest
 from twlocal.dataset import Dataset
 from twlocal.errors import DatasetError
 from twlocal.plan import Wish
+from twlocal.plural import counted
 from twlocal.runs import RunRow
 
 
@@ -46,7 +47,7 @@ def bars(row: RunRow, run: RunManifest, flags: Mapping[str, int], allowed: Allow
         left = row.planned - row.answered
         found.append(
             Bar(
-                f"it is incomplete: {left:,} of {row.planned:,} responses are missing ({row.failed:,} failed)",
+                f"it is incomplete and lacks {left:,} of {counted(row.planned, 'response')} ({row.failed:,} failed)",
                 f"twlocal resume {row.name} (with --retry-failed for what killed its engine)",
             )
         )

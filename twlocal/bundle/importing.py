@@ -14,6 +14,7 @@ from twlocal.bundle.stored import Result, ResultRow, Row, Stored
 from twlocal.bundle.unpack import Refused
 from twlocal.bundle.verify import Checked, Verified
 from twlocal.errors import UsageError
+from twlocal.plural import counted
 
 if TYPE_CHECKING:
     from twlocal.runs import Runs
@@ -96,11 +97,12 @@ def notes_of(result: Result) -> Iterator[str]:
     """What a person should hear about an imported result."""
     repeated = len(result.rows) - len({(row.qh, row.repeat) for row in result.rows})
     if repeated and any(row.ch is None for row in result.rows):
-        yield f"{repeated:,} rows have the stem hash of an earlier row: all kept, but which is which nobody can tell"
+        same = counted(repeated, "row has", "rows have")
+        yield f"{same} the stem hash of an earlier row: all kept, but which is which nobody can tell"
     if result.complete is False:
         yield "no .done marker: it may be incomplete"
     if rejected := result.provenance.get("rejected"):
-        yield f"{rejected:,} rows left out"
+        yield f"{counted(rejected, 'row')} left out"
     yield from result.provenance.get("notes", ())
 
 

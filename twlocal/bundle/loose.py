@@ -11,6 +11,7 @@ from twlocal.bundle import exchange, runner
 from twlocal.bundle.strict import Malformed
 from twlocal.bundle.verify import Finding
 from twlocal.item import Item
+from twlocal.plural import counted
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,9 @@ def check(folder: Path, items: Sequence[Item] | None = None) -> tuple[list[Findi
             findings += _items(name, rows, items, whole)
         repeated = len(rows) - len({(row.qh, row.ch) for row in rows})
         if whole and repeated:
-            findings.append(Finding(name, f"{repeated:,} rows repeat the content hash of another"))
+            findings.append(
+                Finding(name, f"{counted(repeated, 'row repeats', 'rows repeat')} the content hash of another")
+            )
         found.append(Loose(name, len(rows), sum(row.ok for row in rows), repeated))
     return findings, found
 
@@ -57,5 +60,8 @@ def _items(name: str, rows: Sequence[exchange.BoardRow], items: Sequence[Item], 
     wanted = Counter(item.content_hash if whole else item.stem_hash[:16] for item in items)
     missing, extra = (wanted - here).total(), (here - wanted).total()
     what = "content hashes" if whole else "stem hashes"
-    told = [(missing, "are missing"), (extra, "are not the dataset's")]
-    return [Finding(name, f"{count:,} rows {said}, by their {what}") for count, said in told if count]
+    told = [
+        (missing, counted(missing, "row is missing", "rows are missing")),
+        (extra, counted(extra, "row is not the dataset's", "rows are not the dataset's")),
+    ]
+    return [Finding(name, f"{said}, by {what}") for count, said in told if count]

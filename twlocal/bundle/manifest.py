@@ -17,6 +17,7 @@ from twlocal.backend import Decoding
 from twlocal.bundle.scrub import bench_name, model_name, scrubbed
 from twlocal.bundle.strict import Malformed
 from twlocal.errors import ProtocolError
+from twlocal.plural import counted
 from twlocal.protocol import Example, Protocol, load
 from twlocal.readers import READERS
 
@@ -226,7 +227,11 @@ def quantised(sittings: Iterable[Mapping[str, Any]]) -> bool | None:
 
 def deviations(run: RunManifest, flags: Mapping[str, int]) -> list[str]:
     """Where the engine did not decode as the protocol asks, in words. flags: how many responses have which flag."""
-    found = [f"{count:,} responses are flagged {flag}" for flag, count in sorted(flags.items()) if is_deviation(flag)]
+    found = [
+        f"{counted(count, 'response is', 'responses are')} flagged {flag}"
+        for flag, count in sorted(flags.items())
+        if is_deviation(flag)
+    ]
     asked = run.manifest["decoding"]
     for sitting in run.sittings:
         sent = sitting["engine_info"]["sent"]

@@ -15,6 +15,7 @@ from twlocal.bundle.scrub import scrubbed
 from twlocal.bundle.stored import Result, ResultRow
 from twlocal.bundle.strict import Malformed, parse
 from twlocal.errors import DatasetError
+from twlocal.plural import counted
 
 SUMMARY = "_summary.json"
 _QUANTISED = ("quantised", "quantized", "quantization", "quantisation")
@@ -50,7 +51,7 @@ def read(path: Path, source: str, *, model: str = "", bench: str = "", skip_bad:
     if bad and not (skip_bad and rows):
         more = f"\n  … and {len(bad) - 10:,} more" if len(bad) > 10 else ""
         raise DatasetError(
-            f"{path}: {len(bad):,} of {len(bad) + len(rows):,} rows cannot be taken:\n  "
+            f"{path}: {len(bad):,} of {counted(len(bad) + len(rows), 'row')} cannot be taken:\n  "
             + "\n  ".join(bad[:10])
             + more,
             hint="--skip-bad leaves them out and goes on; a cut last line means that the runner was stopped",

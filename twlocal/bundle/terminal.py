@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from twlocal.bundle.known import Known
 from twlocal.bundle.words import words
+from twlocal.plural import Count
 from twlocal.report.table import columns, pad, safe, table, wrap
 from twlocal.report.words import words as report_words
 from twlocal.stats import wilson
@@ -54,7 +55,7 @@ class _Report:
 
     def _own(self, tally: Tally) -> Iterator[str]:
         same = tally.items == tally.n
-        n = self.common["n" if same else "n_repeats"].format(n=tally.n, items=tally.items)
+        n = self.common["n" if same else "n_repeats"].format(n=Count(tally.n), items=Count(tally.items))
         strict, lenient = _of(tally.accuracy, tally.interval), _of(tally.lenient_accuracy, tally.lenient_interval)
         name = f"{self.found.result.protocol}  " if self.found.result.protocol else ""
         yield from self.lines(name + self.common["strict"].format(n=n, **strict), "  ")

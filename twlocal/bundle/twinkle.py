@@ -23,6 +23,7 @@ from twlocal.bundle.strict import Malformed, parse
 from twlocal.errors import DatasetError
 from twlocal.item import LABELS, clean, content_hash
 from twlocal.judge import judge
+from twlocal.plural import counted
 from twlocal.record import Record
 
 _ROWS = re.compile(r"eval_results_(?P<time>.+?)_run(?P<run>\d+)(?:_node\w+?_rank\d+)?\.jsonl")
@@ -123,7 +124,7 @@ def _gather(folder: Path, time: str, run: int, paths: Sequence[Path], skip_bad: 
                 rows.append(data)
     if bad and not (skip_bad and rows):
         raise DatasetError(
-            f"{paths[0].name}: {len(bad):,} of {len(bad) + len(rows):,} rows cannot be taken:\n  "
+            f"{paths[0].name}: {len(bad):,} of {counted(len(bad) + len(rows), 'row')} cannot be taken:\n  "
             + "\n  ".join(bad[:10]),
             hint="--skip-bad leaves them out and goes on",
         )

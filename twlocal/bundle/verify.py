@@ -26,6 +26,7 @@ from twlocal.bundle.strict import Malformed, parse
 from twlocal.dataset import Dataset
 from twlocal.item import UNIT_SEPARATOR
 from twlocal.judge import judge
+from twlocal.plural import counted
 from twlocal.record import Record
 from twlocal.score import score
 
@@ -96,7 +97,7 @@ def verify(folder: Path, *, dataset: Dataset | None = None, withdrawn: AbstractS
         Finding(name, "belongs to no run of the bundle") for name in sums.names(folder) if name not in expected
     ]
     places = Counter(write.place(one.run).casefold() for one in checked if one.run)
-    findings += [Finding(write.NAME, f"holds {place} {n} times") for place, n in places.items() if n > 1]
+    findings += [Finding(write.NAME, f"holds {place} {counted(n, 'time')}") for place, n in places.items() if n > 1]
     return Verified(tuple(findings), tuple(checked), full, digest)
 
 
@@ -225,7 +226,8 @@ class _Run:
         where = names["readings"]
         wanted = [(no, repeat) for no in range(run.rows) for repeat in range(run.repeats)] if self._fits(run) else []
         if [(row.no, row.repeat) for row in rows] != wanted:
-            self._find(where, f"does not hold {run.rows:,} questions, {run.repeats} times each, in the plan's order")
+            questions, times = counted(run.rows, "question"), counted(run.repeats, "time")
+            self._find(where, f"does not hold {questions}, {times} each, in the plan's order")
         first = [row for row in rows if row.repeat == 0]
         if [row.ch for row in first] != [row.ch for row in board]:
             self._find(names["board"], f"does not hold the rows of {where}")

@@ -9,6 +9,7 @@ import click
 
 from twlocal.cli.common import Stages, json_option, note, out
 from twlocal.errors import UsageError
+from twlocal.plural import counted
 
 if TYPE_CHECKING:
     from twlocal.board.build import Built
@@ -95,21 +96,17 @@ def build(folder: Path, **options: Any) -> None:
 def _told(folder: Path, built: Built) -> str:
     board, written = built.board, built.written
     benches = ", ".join(
-        f"{bench.name}: {_counted(len(bench.entries), 'result')}, {len(bench.ranked)} ranked" for bench in board.benches
+        f"{bench.name}: {counted(len(bench.entries), 'result')}, {len(bench.ranked)} ranked" for bench in board.benches
     )
     kept, removed = len(written.kept), len(written.removed)
     lines = [
-        f"{folder}: {_counted(len(board.site.models), 'model')} ({benches}), read with {board.site.reader}",
-        f"{_counted(len(written.written), 'file')} written, {kept:,} unchanged, {removed:,} removed",
+        f"{folder}: {counted(len(board.site.models), 'model')} ({benches}), read with {board.site.reader}",
+        f"{counted(len(written.written), 'file')} written, {kept:,} unchanged, {removed:,} removed",
     ]
     if built.added:
         last = built.entries[-1]
-        lines.append(f"history: entry {last.no}, {_counted(len(last.changes), 'change')}")
+        lines.append(f"history: entry {last.no}, {counted(len(last.changes), 'change')}")
     return "\n".join(lines)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _as_dict(built: Built) -> dict[str, Any]:
@@ -154,7 +151,7 @@ def check(folder: Path, as_json: bool) -> int:
     else:
         out(f"{folder}: every number, page and file follows from its rows")
     if findings:
-        note(f"{len(findings):,} finding{'' if len(findings) == 1 else 's'}: {folder} is not to be published")
+        note(f"{counted(len(findings), 'finding')}: {folder} is not to be published")
     return 1 if findings else 0
 
 

@@ -12,6 +12,7 @@ import click
 from twlocal.cli.common import json_option, note, out
 from twlocal.cli.exam_options import build_db, opened_ledger, text_of
 from twlocal.errors import UsageError
+from twlocal.plural import counted
 
 if TYPE_CHECKING:
     from twlocal.exam import fetching
@@ -58,7 +59,7 @@ def fetch(
     if not papers:
         raise UsageError("these pages list no document", hint="save the page after its search has been made")
     total = sum(len(paper.documents) for paper in papers)
-    note(f"{len(listed):,} links to {total:,} documents of {len(papers):,} papers")
+    note(f"{counted(len(listed), 'link')} to {counted(total, 'document')} of {counted(len(papers), 'paper')}")
 
     def tell(one: fetching.Fetched) -> None:
         if one.state == "failed":

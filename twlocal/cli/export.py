@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from twlocal.cli.common import db_option, note, opened
+from twlocal.plural import counted
 
 
 @click.command()
@@ -45,6 +46,6 @@ def export(name: str, form: str | None, output: Path | None, timings: bool, word
         reader = run.manifest["protocol"]["reader"]
         count = write(rows(runs, run, reader, timings=timings, words=words), chosen, output if output else sys.stdout)
     if output:
-        note(f"{count} responses of {run.name} written to {output}")
+        note(f"{counted(count, 'response')} of {run.name} written to {output}")
     elif not count:
         note(f"{run.name} has no response yet")

@@ -14,10 +14,12 @@ from twlocal.cli.common import Stages, db_option, json_option, note, out
 from twlocal.cli.formosa_calibrate import calibrate
 from twlocal.cli.formosa_curate import curate, loo, recut
 from twlocal.cli.formosa_make import accounts, build, check, draft, ground
+from twlocal.plural import counted
 
 if TYPE_CHECKING:
     from twlocal.formosa.baselines import Baseline
     from twlocal.formosa.lexicon import Lexicon
+    from twlocal.formosa.measure import Measured
     from twlocal.formosa.stored import Builds
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -65,16 +67,15 @@ def windows(corpus: Path, target: int, name: str | None, output: Path | None, as
         now = datetime.now(UTC).isoformat(timespec="seconds")
         build = cut_corpus(builds, corpus, now=now, target=target, name=name)
         if output:
-            note(f"{jsonl.write(output, window_rows(builds, build))} windows written to {output}")
+            note(f"{counted(jsonl.write(output, window_rows(builds, build)), 'window')} written to {output}")
         counts = accounting.of_windows(build.files, builds.articles(build), builds.windows(build))
     if as_json:
         out(json.dumps({"build": build.name, "corpus": build.corpus, **build.settings, **counts}, ensure_ascii=False))
         return
     passed = {kind: count for kind, count in counts["files"].items() if kind != "article"}
     out(f"build {build.name}")
-    out(
-        f"files: {sum(counts['files'].values())}, of them {counts['articles']} articles; passed over: {_listed(passed)}"
-    )
+    articles = counted(counts["articles"], "article")
+    out(f"files: {sum(counts['files'].values())}, of them {articles}; passed over: {_listed(passed)}")
     read, cut = counts["prose_chars"], counts["window_chars"]
     out(f"characters: {counts['chars']} in articles, {read} of prose, {cut} in windows")
     out(f"left out: {_listed(counts['left_out'])}")
@@ -121,7 +122,7 @@ def screen(
         build = builds.get(build_name)
         if drafts:
             added = builds.add_drafts(build, source or drafts.stem, given)
-            note(f"{len(given)} drafts read, {added} of them new")
+            note(f"{counted(len(given), 'draft')} read, {added:,} of them new")
         elif not builds.drafts(build) and not builds.faults(build):
             raise UsageError(
                 f"{build.name} has no drafts yet",
@@ -131,7 +132,7 @@ def screen(
         screened = builds.screened(build)
         counts = accounting.of_screening(len(builds.drafts(build)), screened)
     if output:
-        note(f"{jsonl.write(output, screened_rows(screened))} rows written to {output}")
+        note(f"{counted(jsonl.write(output, screened_rows(screened)), 'row')} written to {output}")
     if as_json:
         out(json.dumps({"build": build.name, **counts}, ensure_ascii=False))
         return
@@ -157,14 +158,14 @@ def permute(build_name: str | None, output: Path | None, as_json: bool, database
         permute_items(builds, build)
         items = builds.items(build)
         if output:
-            note(f"{jsonl.write(output, item_rows(builds, build))} items written to {output}")
+            note(f"{counted(jsonl.write(output, item_rows(builds, build)), 'item')} written to {output}")
     before = baselines([Item(item.question, stored.draft.options, stored.draft.answer) for stored, _, item in items])
     after = baselines([item for _, _, item in items])
     if as_json:
         rows = {old.name: {"before": _share(old), "after": _share(new)} for old, new in zip(before, after, strict=True)}
         out(json.dumps({"build": build.name, "items": len(items), "baselines": rows}, ensure_ascii=False))
         return
-    out(f"{len(items)} items; what shortcuts score (95% interval), chance is 25%:")
+    out(f"{counted(len(items), 'item')}; what shortcuts score (95% interval), chance is 25%:")
     out(f"  {'':24}{'before':>20}{'after':>22}")
     for old, new in zip(before, after, strict=True):
         out(f"  {old.name:24}{_said(old):>20}{_said(new):>22}")
@@ -225,9 +226,13 @@ def lexicon(
     demoted = {candidate.term.text for candidate in merged if candidate.proposal == "strict"}
     for entry in measured:
         if entry.fires and entry.term.text in demoted:
-            note(f"{entry.term.text} was proposed as strict and fired {entry.fires} times: {'; '.join(entry.examples)}")
+            note(f"{entry.term.text} was proposed as strict and {_fired(entry)}")
         elif examples and entry.fires:
-            note(f"{entry.term.text} ({entry.term.level}) fired {entry.fires} times: {'; '.join(entry.examples)}")
+            note(f"{entry.term.text} ({entry.term.level}) {_fired(entry)}")
+
+
+def _fired(entry: Measured) -> str:
+    return f"fired {counted(entry.fires, 'time')}: {'; '.join(entry.examples)}"
 
 
 for _command in (draft, ground, build, accounts, check, calibrate, curate, recut, loo):

@@ -12,6 +12,7 @@ import click
 from twlocal.cli.common import db_option, note
 from twlocal.cli.study_output import named, output_options, show
 from twlocal.errors import UsageError
+from twlocal.plural import counted
 
 if TYPE_CHECKING:
     from twlocal.formosa.band import Member
@@ -281,7 +282,7 @@ def _write(folder: Path, frozen: Frozen) -> None:
     from twlocal.formosa.curated import write
 
     write(folder, frozen)
-    note(f"{frozen.name}: {len(frozen.chosen)} items, frozen in {folder}")
+    note(f"{frozen.name}: {counted(len(frozen.chosen), 'item')}, frozen in {folder}")
 
 
 def _show(

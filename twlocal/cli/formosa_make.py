@@ -10,6 +10,7 @@ import click
 
 from twlocal.cli.common import db_option, json_option, note, out
 from twlocal.cli.desk import asking_options, desk, exit_code, stores, wish
+from twlocal.plural import counted
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -43,7 +44,7 @@ def draft(model: str, build_name: str | None, limit: int | None, output: Path | 
             who = asker("draft", wish(model, options), prompt, runs, at.around, schema=options["schema"])
             found = draft_windows(builds, build, who, at, limit=limit)
     if output:
-        note(f"{jsonl.write(output, rows(found))} rows written to {output}")
+        note(f"{counted(jsonl.write(output, rows(found)), 'row')} written to {output}")
     faults = Counter(made.fault for made in found.generated if made.fault)
     well = len(found.generated) - faults.total()
     if options["as_json"]:
@@ -51,7 +52,8 @@ def draft(model: str, build_name: str | None, limit: int | None, output: Path | 
         told = {"build": build.name, "source": who.name, **counts, "malformed": dict(sorted(faults.items()))}
         out(json.dumps(told, ensure_ascii=False))
     else:
-        out(f"{who.name}: {len(found.generated)} responses, {well} well-formed, {faults.total()} malformed")
+        responses = counted(len(found.generated), "response")
+        out(f"{who.name}: {responses}, {well:,} well-formed, {faults.total():,} malformed")
         for fault, count in sorted(faults.items()):
             out(f"  {fault}: {count}")
     return exit_code(found.answers)
@@ -84,7 +86,7 @@ def ground(model: str, build_name: str | None, uncalibrated: bool, **options: An
     if options["as_json"]:
         out(json.dumps({"build": build.name, "judge": who.name, **found.counts}, ensure_ascii=False))
     else:
-        out(f"{who.name}: {sum(found.counts.values())} items judged")
+        out(f"{who.name}: {counted(sum(found.counts.values()), 'item')} judged")
         for name, count in found.counts.items():
             out(f"  {name}: {count}")
     if drafted:
@@ -119,7 +121,8 @@ def build(folder: Path, build_name: str | None, as_json: bool, database: Path, *
     _table(accounting.table(counts))
     if counts.waiting:
         stages = ", ".join(counts.waiting)
-        note(f"this build is not finished: {sum(counts.waiting.values())} drafts or windows wait for {stages}")
+        waiting = counted(sum(counts.waiting.values()), "draft or window waits", "drafts or windows wait")
+        note(f"this build is not finished: {waiting} for {stages}")
     note(f"written to {folder}")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from twlocal.cli.common import db_option, note, out
+from twlocal.plural import counted
 
 
 @click.command("import")
@@ -50,6 +51,6 @@ def import_(path: Path, database: Path, **options: Any) -> None:
         what = "a run with its responses" if one.kind == "run" else f"a result ({one.kind})"
         marks = f", marked {', '.join(one.marks)}" if one.marks else ""
         state = "imported" if one.new else "was there already"
-        out(f"{one.name}: {what}, {one.rows:,} row{'' if one.rows == 1 else 's'}, {state}{marks}")
+        out(f"{one.name}: {what}, {counted(one.rows, 'row')}, {state}{marks}")
         for line in one.notes:
             note(f"  {line}")

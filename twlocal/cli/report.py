@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from twlocal.cli.common import db_option, json_option, lang_option, language, note, out, wants_color, width
+from twlocal.plural import counted
 
 if TYPE_CHECKING:
     from twlocal.bundle.stored import Imported, Stored
@@ -66,7 +67,7 @@ def _listed_of(runs: Runs, run: RunRow, options: Mapping[str, Any]) -> AbstractS
 
     listed = _listed(options)
     if listed and not listed & withdrawn_by(run.manifest) and sum(runs.planned(run.id, listed).values()) == run.rows:
-        note(f"{options['withdrawn']} names {len(listed):,} rows, and none of them is in {run.name}")
+        note(f"{options['withdrawn']} names {counted(len(listed), 'row')}, none of them in {run.name}")
     return listed
 
 
@@ -90,7 +91,7 @@ def _write_page(runs: Runs, run: RunRow, options: Mapping[str, Any]) -> None:
         withdrawn=_listed_of(runs, run, options),
         lang=language(options["lang"]),
     )
-    note(f"{options['html']}: {run.name}, {count:,} responses")
+    note(f"{options['html']}: {run.name}, {counted(count, 'response')}")
 
 
 def _show_imported(stored: Stored, result: Imported, options: Mapping[str, Any]) -> None:
@@ -119,7 +120,7 @@ def _show_imported(stored: Stored, result: Imported, options: Mapping[str, Any])
         )
     left = [row for row in rows if row.ch not in withdrawn]
     if len(left) < len(rows):
-        note(f"{len(rows) - len(left):,} of {len(rows):,} rows are withdrawn and left out")
+        note(f"withdrawn and left out: {len(rows) - len(left):,} of {counted(len(rows), 'row')}")
     found = known(result, left)
     if options["as_json"]:
         out(json.dumps(as_dict(found), ensure_ascii=False, indent=1))

@@ -9,6 +9,7 @@ import click
 
 from twlocal.cli.common import json_option, note, out
 from twlocal.cli.dataset_options import dataset_options
+from twlocal.plural import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +80,7 @@ def verify(path: Path, **options: Any) -> int:
     )
     if not found.clean:
         count = len(found.findings)
-        note(f"{count:,} finding{'' if count == 1 else 's'}: {path} does not hold together")
+        note(f"{counted(count, 'finding')}: {path} does not hold together")
     return 0 if found.clean else 1
 
 

@@ -19,6 +19,7 @@ from twlocal.dataset.notes import Collector, compare_items
 from twlocal.dataset.rows import Bad, FileRows, Row, read_rows, settle_rows
 from twlocal.errors import DatasetError
 from twlocal.item import Item, clean
+from twlocal.plural import counted
 
 _SHOWN = 10
 # In these, what can be decoded cannot hold a NUL or half of a surrogate pair.
@@ -193,8 +194,8 @@ def _refusal(name: str, rejected: Sequence[Rejected], good: int) -> DatasetError
     if len(rejected) > _SHOWN:
         lines.append(f"  … and {len(rejected) - _SHOWN:,} more")
     total = len(rejected) + good
-    head = f"{name}: {len(rejected):,} of {total:,} rows cannot be taken:"
-    others = f"{good:,} row{'s' * (good > 1)}"
+    head = f"{name}: {len(rejected):,} of {counted(total, 'row')} cannot be taken:"
+    others = counted(good, "row")
     hint = f"correct them, or go on with the other {others}: --skip-bad" if good else "not one row can be taken"
     return DatasetError("\n".join([head, *lines]), hint=hint)
 

@@ -10,6 +10,7 @@ from twlocal.compare import Key, Outcome
 from twlocal.errors import UsageError
 from twlocal.formosa.band import Member
 from twlocal.html.words import Text, t
+from twlocal.plural import counted
 
 if TYPE_CHECKING:
     from twlocal.runs import RunRow
@@ -34,7 +35,9 @@ def load(source: Source, names: Sequence[str], items: Collection[str] | None, *,
             problems.append(error.message)
             continue
         if run is not None and not run.complete:
-            problems.append(f"{member.name} is incomplete: {run.answered:,} of {run.planned:,} responses are there")
+            problems.append(
+                f"{member.name} is incomplete: {run.answered:,} of {counted(run.planned, 'response')} there"
+            )
             continue
         found.append(member)
     wanted = set(items) if items is not None else set().union(*(member.right for member in found))
@@ -42,7 +45,9 @@ def load(source: Source, names: Sequence[str], items: Collection[str] | None, *,
         if lacking := sorted(wanted - member.right.keys()):
             named = ", ".join(item[:16] for item in lacking[:_NAMED])
             more = f" and {len(lacking) - _NAMED:,} more" if len(lacking) > _NAMED else ""
-            problems.append(f"{member.name} was not asked {len(lacking):,} of {len(wanted):,} items: {named}{more}")
+            problems.append(
+                f"{member.name} was not asked {len(lacking):,} of {counted(len(wanted), 'item')}: {named}{more}"
+            )
     if problems:
         raise UsageError(
             "; ".join(problems), hint="a pool is complete runs over the same items: twlocal run, twlocal import"

@@ -11,6 +11,7 @@ from twlocal.formosa.curate import Candidate, Frozen
 from twlocal.formosa.grounded import judged
 from twlocal.formosa.recut import DIFFICULTY, MANIFEST
 from twlocal.formosa.tables import Tables
+from twlocal.plural import counted
 from twlocal.whole import whole
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def of_build(builds: Builds, build: Build, judge: str | None, *, ungrounded: boo
         row, verdicts = judged(builds, build, judge, otherwise="; or --ungrounded takes all items as they are")
         if unjudged := sum(stored.id not in verdicts for stored, _ in items):
             raise UsageError(
-                f"{row.name} has not judged {unjudged:,} of {len(items):,} items of {build.name}",
+                f"{row.name} has not judged {unjudged:,} of {counted(len(items), 'item')} of {build.name}",
                 hint="the same `twlocal formosa ground` goes on",
             )
         items = [(stored, item) for stored, item in items if verdicts[stored.id].approves]

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from twlocal.plural import Count
 from twlocal.queues.cards import needed
 from twlocal.queues.forecast import Forecast, to_fetch
 from twlocal.queues.state import FAILED, FETCHING, OK, RUNNING, SKIPPED
 from twlocal.queues.words import duration, size, words
 from twlocal.report.table import clip, columns, one_line, safe, table, visible, wrap
-from twlocal.report.words import alarm
+from twlocal.report.words import alarm, alarm_name
 
 if TYPE_CHECKING:
     from twlocal.queues.state import ItemRow, QueueRow
@@ -62,7 +63,7 @@ def plan(name: str, forecasts: Sequence[Forecast], free: int | None, look: Look)
     rows, seen = [], set[tuple[str, tuple[str, ...]]]()
     for one in forecasts:
         rows.append([str(one.entry.no + 1), one.entry.model, one.entry.bench, *_cells(one, seen, said)])
-    page = look.lines(said["plan"].format(name=name, count=len(forecasts)))
+    page = look.lines(said["plan"].format(name=name, count=Count(len(forecasts))))
     page += ["", *look.table(rows, header, "rlllrrr"), ""]
     for one in forecasts:
         if one.skip:
@@ -191,7 +192,7 @@ def live_run(seen: Seen, look: Look) -> list[str]:
     if seen.tally.n:
         page += look.lines(score(seen, look), "  ")
     for found in seen.alarms:
-        page += look.lines(said["alarm"].format(kind=found.kind) + alarm(found, look.lang), "  ")
+        page += look.lines(said["alarm"].format(kind=alarm_name(found.kind, look.lang)) + alarm(found, look.lang), "  ")
     if seen.last:
         page += ["", *look.lines(said["last"])]
         rows = [
@@ -238,7 +239,8 @@ def line(seen: Seen, look: Look) -> str:
     if seen.tally.n:
         parts.append(score(seen, look))
     if seen.alarms:
-        parts.append(look.said["alarm"].format(kind=", ".join(found.kind for found in seen.alarms)).rstrip(": ："))
+        names = look.said["comma"].join(alarm_name(found.kind, look.lang) for found in seen.alarms)
+        parts.append(look.said["alarm"].format(kind=names).rstrip(": ："))
     return safe(visible(look.said["comma"].join(parts)), look.encoding)
 
 

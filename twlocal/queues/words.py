@@ -8,7 +8,7 @@ from twlocal.errors import UsageError
 
 ENGLISH = {
     # the plan
-    "plan": "{name}: {count} items",
+    "plan": "{name}: {count:item}",
     "column_no": "#",
     "column_model": "model",
     "column_bench": "benchmark",
@@ -81,7 +81,7 @@ ENGLISH = {
     "right": "right",
     "wrong": "wrong",
     "unread": "unread",
-    "alarm": "ALARM ({kind}): ",
+    "alarm": "ALARM {kind}: ",
     "loading": "the engine is loading, or weights are being fetched",
     "comma": ", ",
     "seconds": "{s} s",
@@ -158,7 +158,7 @@ CHINESE = {
     "right": "對",
     "wrong": "錯",
     "unread": "讀不出",
-    "alarm": "警示（{kind}）：",
+    "alarm": "警示 {kind}：",
     "loading": "引擎載入中，或權重下載中",
     "comma": "，",
     "seconds": "{s} 秒",

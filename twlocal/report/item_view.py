@@ -9,6 +9,7 @@ from twlocal import readers
 from twlocal.errors import TwlocalError
 from twlocal.item import LABELS, Item, shown_letter
 from twlocal.judge import judge, right
+from twlocal.plural import Count
 from twlocal.protocol import Example, Protocol
 from twlocal.record import Record
 from twlocal.report.item_words import why, words
@@ -136,7 +137,8 @@ def _answer_lines(
     if answer["reasoning"]:
         lines += [said["reasoning"], answer["reasoning"], ""]
     lines += [said["response"], answer["text"], ""]
-    tokens = said["unknown"] if answer["completion_tokens"] is None else f"{answer['completion_tokens']:,}"
+    count = answer["completion_tokens"]
+    tokens = said["unknown"] if count is None else said["tokens"].format(n=Count(count))
     loop = said["loop"] if answer["loop"] else ""
     lines.append(said["finish"].format(finish=answer["finish"], tokens=tokens) + loop)
     if answer["flags"]:

@@ -18,13 +18,14 @@ from twlocal.html import Text, charts, environment, numbers, stream, t
 from twlocal.html.page import asset
 from twlocal.item import LABELS, Item
 from twlocal.judge import PUBLISHED
+from twlocal.plural import Count
 from twlocal.report.build import build
 from twlocal.report.item_blocks import Gathered, blocks, pack
 from twlocal.report.item_view import protocol_of
 from twlocal.report.lengths import bins
 from twlocal.report.sentences import Sentences
 from twlocal.report.view import RunView
-from twlocal.report.words import CHINESE, ENGLISH, alarm
+from twlocal.report.words import CHINESE, ENGLISH, alarm, alarm_name
 from twlocal.runs import RunRow, Runs
 from twlocal.stats import CHANCE
 from twlocal.whole import is_stream, whole
@@ -102,7 +103,9 @@ def _again(written: IO[str]) -> Iterator[Markup]:
 
 
 def _both(key: str, **values: object) -> Text:
-    return Text(CHINESE[key], ENGLISH[key]).format(**values)
+    return Text(CHINESE[key], ENGLISH[key]).format(
+        **{name: Count(value) if type(value) is int else value for name, value in values.items()}
+    )
 
 
 def _values(
@@ -119,7 +122,7 @@ def _values(
         "tally": tally,
         "reading": reading,
         "notices": _notices(view),
-        "alarms": [(one.kind, _alarm(one, private=private)) for one in score.alarms],
+        "alarms": [(_alarm_name(one), _alarm(one, private=private)) for one in score.alarms],
         "facts": _facts(view, engine),
         "subjects": [
             (number, name or Text(CHINESE["no_subject"], ENGLISH["no_subject"]), tally)
@@ -152,6 +155,10 @@ def _notices(view: RunView) -> list[Text]:
     return found
 
 
+def _alarm_name(found: alarms.Alarm) -> Text:
+    return t(alarm_name(found.kind, "zh-TW"), alarm_name(found.kind, "en"))
+
+
 def _alarm(found: alarms.Alarm, *, private: bool) -> Text:
     if private and "example" in found.evidence:
         evidence = {**found.evidence, "example": "…"}  # a piece of a response
@@ -173,7 +180,7 @@ def _facts(view: RunView, engine: Mapping[str, Any]) -> list[tuple[Text, Text]]:
         (t("讀法", "reader"), t(view.score.reader, view.score.reader)),
         (
             t("上限", "caps"),
-            t("每題 {tokens} token，溫度 {heat}", "{tokens} tokens an answer, temperature {heat}").format(
+            t("每題 {tokens} token，溫度 {heat}", "tokens an answer: {tokens}, temperature {heat}").format(
                 tokens=numbers.count(view.max_tokens), heat="–" if view.temperature is None else f"{view.temperature:g}"
             ),
         ),

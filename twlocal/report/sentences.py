@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from twlocal.plural import Count
 from twlocal.report.table import minute
 from twlocal.report.view import RunView
 from twlocal.report.words import words
@@ -21,7 +22,9 @@ class Sentences:
 
     def say(self, key: str, **values: object) -> str:
         """A template of the words, filled."""
-        return self.words[key].format_map(values)
+        return self.words[key].format_map(
+            {name: Count(value) if type(value) is int else value for name, value in values.items()}
+        )
 
     def rate(self, key: str, share: float, interval: Interval, **values: object) -> str:
         """A share of 1 with its interval, under one of the words' keys."""

@@ -8,7 +8,7 @@ from twlocal.judge import PUBLISHED
 from twlocal.report.sentences import Sentences, percent
 from twlocal.report.table import columns, one_line, pad, safe, table, wrap
 from twlocal.report.view import RunView
-from twlocal.report.words import alarm
+from twlocal.report.words import alarm, alarm_name
 from twlocal.tally import Tally
 
 BOLD, RED, YELLOW, _RESET = "\x1b[1m", "\x1b[31m", "\x1b[33m", "\x1b[0m"
@@ -93,7 +93,7 @@ class _Report(Sentences):
     def alarms(self) -> Iterator[str]:
         """The alarms, one a paragraph."""
         for found in self.score.alarms:
-            mark = self.say("alarm", kind=found.kind)
+            mark = self.say("alarm", kind=alarm_name(found.kind, self.lang))
             yield from self.lines(mark + alarm(found, self.lang), "  ", YELLOW)
 
     def subjects(self) -> list[str]:

@@ -14,9 +14,9 @@ ENGLISH = {
     "strict": "strict {accuracy} (95% CI {low}–{high}, {n})",
     "read_by": "{reader} {accuracy} (95% CI {low}–{high}, {n})",
     "n": "n = {n:,}",
-    "n_repeats": "n = {items:,} questions, {n:,} responses",
+    "n_repeats": "n = {items:question}, {n:response}",
     "lenient": "lenient {accuracy} ({low}–{high}), for comparison only",
-    "no_score": "no score: none of {planned:,} responses is in yet",
+    "no_score": "no score: none of {planned:response} is in yet",
     "incomplete": "INCOMPLETE {n:,} of {planned:,}: {rest}. The same command goes on where it stopped.",
     "failed": "{count:,} failed ({kinds})",
     "to_come": "{count:,} to come",
@@ -27,12 +27,12 @@ ENGLISH = {
     "why_quantised": "the weights are quantised",
     "why_stop_at_box": "answers were ended at their box (--stop-at-box)",
     "quantised": "QUANTISED: this is the score of a compressed file, not of the released weights.",
-    "at_chance": "NOT ABOVE CHANCE: {correct:,} of the {parsed:,} readable answers are right, "
+    "at_chance": "NOT ABOVE CHANCE: {correct:,} of {parsed:readable answer} right, "
     "which does not differ significantly from guessing (25%).",
     "run": "run",
     "model": "model",
     "bench": "dataset",
-    "bench_value": "{bench}, {items:,} questions{withdrawn}",
+    "bench_value": "{bench}, {items:question}{withdrawn}",
     "withdrawn": " ({drawn:,} drawn, {count:,} withdrawn{since})",
     "withdrawn_since": ", {count:,} of them since it was asked",
     "protocol": "protocol",
@@ -42,7 +42,7 @@ ENGLISH = {
     "rates": "box rate {box}, parse rate {parse}, lenient parse rate {lenient}",
     "responses": "responses",
     "truncated": "{count:,} cut by the budget",
-    "budget": " of {tokens:,} tokens",
+    "budget": " of {tokens:token}",
     "refused": "{count:,} refused",
     "filtered": "{count:,} filtered",
     "loops": "{count:,} looping",
@@ -56,7 +56,7 @@ ENGLISH = {
     "untold": ", not told by {count:,}",
     "time": "time",
     "time_value": "{time}{sittings}{started}",
-    "sittings": " in {count:,} sittings",
+    "sittings": " in {count:sitting}",
     "started": ", begun {when}",
     "repeats": "repeats",
     "repeats_value": "{asked} a question: {accuracies}; the same option each time in {same:,} of {compared:,}",
@@ -199,6 +199,26 @@ CHINESE_ALARMS = {
     ),
 }
 
+CHINESE_NAMES = {
+    "zero_score": "零分",
+    "below_chance": "低於瞎猜",
+    "low_box_rate": "寫框率低",
+    "wrong_alphabet": "用了別的字母",
+    "subject_parse_outlier": "有的科目讀不出",
+    "position_bias": "總選同一個字母",
+    "identical_replies": "作答都一樣",
+    "empty_replies": "空白作答",
+    "reasoning_only": "只有推理",
+    "unclosed_thought": "思考沒有結束",
+    "silent_context": "上下文太短",
+    "silent_cap": "伺服器另設上限",
+    "truncation": "截斷",
+    "loops": "陷入重複",
+    "refusals": "拒答",
+    "temperature_not_honoured": "沒有照溫度",
+    "not_reproducible": "不可重現",
+}
+
 CHINESE_ALPHABETS = {
     alphabets.ORDINALS: "甲乙丙丁",
     "circled digits": "圈號數字",
@@ -222,6 +242,11 @@ def words(lang: str) -> Mapping[str, str]:
     if lang not in LANGUAGES:
         raise UsageError(f"there is no report in {lang!r}", hint=f"there are: {', '.join(LANGUAGES)}")
     return LANGUAGES[lang]
+
+
+def alarm_name(kind: str, lang: str) -> str:
+    """An alarm's name in a language; the Chinese one keeps the code, by which JSON and the documentation know it."""
+    return f"{CHINESE_NAMES[kind]}（{kind}）" if lang == "zh-TW" and kind in CHINESE_NAMES else kind
 
 
 def alarm(found: alarms.Alarm, lang: str) -> str:

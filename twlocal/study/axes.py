@@ -13,6 +13,7 @@ from typing import Any
 
 from twlocal.html.words import Text, t
 from twlocal.paired import RESAMPLES, Span, stats
+from twlocal.plural import counted
 from twlocal.study import plots
 from twlocal.study.report import INTERVAL, Report, Table, Words, join, p_value, percent, points
 
@@ -188,7 +189,7 @@ def report(
             [
                 t(
                     f"{one.reader} 讀法下兩個分數都有的模型 {one.n} 個",
-                    f"{one.n} models with both scores under {one.reader}",
+                    f"{counted(one.n, 'model')} with both scores under {one.reader}",
                 )
                 for one in found
             ],

@@ -23,6 +23,7 @@ from twlocal.compare import Difference, Key, difference
 from twlocal.html.words import t
 from twlocal.judge import PUBLISHED, judge
 from twlocal.loops import is_loop
+from twlocal.plural import counted
 from twlocal.record import Record
 from twlocal.stats import Interval, wilson
 from twlocal.study import plots
@@ -242,7 +243,9 @@ def report(
         ),
         held=held,
         n=join(
-            [t(f"{one.run}：{one.n:,} 題", f"{one.run}: {one.n:,} items") for one in runs if not one.read], "；", "; "
+            [t(f"{one.run}：{one.n:,} 題", f"{one.run}: {counted(one.n, 'item')}") for one in runs if not one.read],
+            "；",
+            "; ",
         ),
         parts=parts,
         warnings=warnings,
@@ -428,7 +431,7 @@ def _short(one: Shorter) -> list[Words | Table]:
         told.append(
             t(
                 f"{one.unknown:,} 則作答沒有說有多少 token，當作被截斷。",
-                f"{one.unknown:,} responses do not tell how many tokens they have, and count as cut.",
+                f"Without a number of tokens, and counted as cut: {counted(one.unknown, 'response')}.",
             )
         )
     return told

@@ -11,6 +11,7 @@ from twlocal.compare import LEVEL, VERDICTS, Comparison, Difference, SubjectDiff
 from twlocal.html.charts import Estimate
 from twlocal.html.words import Text, t
 from twlocal.paired import Churn
+from twlocal.plural import counted
 from twlocal.study import apparatus_words, plots
 from twlocal.study.noise import Floor
 from twlocal.study.report import (
@@ -82,7 +83,7 @@ def _plots(found: Comparison) -> list[Plot]:
 
 
 def _sizes(found: Comparison) -> Text:
-    n = t(f"兩邊都作答的 {found.strict.n:,} 題", f"{found.strict.n:,} items that both answered")
+    n = t(f"兩邊都作答的 {found.strict.n:,} 題", f"{counted(found.strict.n, 'item')} that both answered")
     if found.left_out == (0, 0):
         return n
     first, second = (f"{count:,}" for count in found.left_out)
@@ -145,7 +146,7 @@ def _changes(found: Comparison) -> list[Words | Table]:
         told.append(
             t(
                 f"有 {found.other_letter:,} 題，兩次都選了選項，但選的不同。",
-                f"In {found.other_letter:,} items both runs named an option, and not the same one.",
+                f"In {counted(found.other_letter, 'item')} both runs named an option, and not the same one.",
             )
         )
     told.append(_formats(found))
@@ -163,8 +164,8 @@ def _formats(found: Comparison) -> Text:
         f"Of the {churn.gained:,} gained, {form.gained_format:,} were right under the lenient reader in "
         f"both runs (a gain of format) and {form.gained_known:,} are gained under it too; of the "
         f"{churn.lost:,} lost, {form.lost_format:,} and {form.lost_known:,}. "
-        f"Only the lenient reader calls {form.behind[0]:,} items of the first run right, and {form.behind[1]:,} of the "
-        "second.",
+        f"Only the lenient reader calls {counted(form.behind[0], 'item')} of the first run right, and "
+        f"{form.behind[1]:,} of the second.",
     )
 
 
@@ -234,7 +235,7 @@ def _warnings(found: Comparison, parts: Sequence[str], floor: Floor | None) -> l
         told.append(
             t(
                 f"只有 {found.strict.churn.changed} 題有變化，拔靴法的區間會太窄：請以精確檢定為準。",
-                f"only {found.strict.churn.changed} items changed, so the bootstrap interval is too narrow: "
+                f"only {counted(found.strict.churn.changed, 'item')} changed, so the bootstrap interval is too narrow: "
                 "go by the exact test.",
             )
         )

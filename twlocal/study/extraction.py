@@ -17,6 +17,7 @@ from twlocal.html.words import Text, t
 from twlocal.item import LABELS
 from twlocal.judge import PUBLISHED, right
 from twlocal.paired import RESAMPLES
+from twlocal.plural import counted
 from twlocal.record import Record
 from twlocal.stats import wilson
 from twlocal.study import plots
@@ -141,7 +142,9 @@ def report(
         title=t("同一批作答，不同的讀法", "What the reader makes of the same responses"),
         varied=_varied(names, asked_again=bool(again)),
         held=_held(asked_again=bool(again)),
-        n=join([t(f"{run.run}：{run.n:,} 則作答", f"{run.run}: {run.n:,} responses") for run in runs], "；", "; "),
+        n=join(
+            [t(f"{run.run}：{run.n:,} 則作答", f"{run.run}: {counted(run.n, 'response')}") for run in runs], "；", "; "
+        ),
         parts=parts,
         warnings=warnings,
         commands=commands,

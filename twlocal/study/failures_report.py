@@ -7,6 +7,7 @@ from typing import Any
 
 from twlocal.compare import difference
 from twlocal.html.words import Text, t
+from twlocal.plural import counted
 from twlocal.stats import wilson
 from twlocal.study import plots
 from twlocal.study.compared import difference_json
@@ -95,7 +96,7 @@ def report(runs: Sequence[Failures], *, commands: Sequence[str] = (), seed: int 
             [
                 t(
                     f"{one.run}：{one.detected.n:,} 則作答，其中探測題 {one.probed.n} 則",
-                    f"{one.run}: {one.detected.n:,} responses, {one.probed.n} of the probe set",
+                    f"{one.run}: {counted(one.detected.n, 'response')}, {one.probed.n:,} of the probe set",
                 )
                 for one in runs
             ],
@@ -219,7 +220,7 @@ def _detected(one: Failures) -> list[Words | Table]:
         examples = join([_example(text) for text in found.examples.get(name, ())])
         rows.append([said, loud if LOUD[name] else silent, f"{count:,}", _share(count, found.n), examples])
     header: list[Words] = [t("作答中出現", "in responses"), t("錯誤", "error"), "n", INTERVAL, t("例如", "such as")]
-    caption = t(f"{one.run}，全部 {found.n:,} 則作答：", f"{one.run}, all {found.n:,} responses:")
+    caption = t(f"{one.run}，全部 {found.n:,} 則作答：", f"{one.run}, {counted(found.n, 'response')} in all:")
     parts: list[Words | Table] = [Table(caption, header, rows, "llrrl")]
     if found.equations:
         told = t(

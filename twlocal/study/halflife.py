@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import date
 
 from twlocal.html.words import Text, t
+from twlocal.plural import counted
 from twlocal.stats import wilson
 from twlocal.study import plots
 from twlocal.study.report import INTERVAL, Plot, Report, Table, Words, percent, span
@@ -141,7 +142,7 @@ def report(found: HalfLife, bench: str, source: str, *, reader: str, commands: S
         held=t(f"題目、難度區間與讀法（{reader}）", f"the questions, the band and the reader ({reader})"),
         n=t(
             f"{total.n} 個模型，其中 {found.undated} 個沒有日期",
-            f"{total.n} models, {found.undated} of them without a day",
+            f"{counted(total.n, 'model')}, {found.undated} of them without a day",
         ),
         parts=parts,
         commands=commands,

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from twlocal.html.charts import Estimate
 from twlocal.html.words import Text, t
+from twlocal.plural import counted
 from twlocal.study import plots
 from twlocal.study.noise import Floor, by_subject
 from twlocal.study.report import NO_SUBJECT, Report, Table, Words, join, percent
@@ -31,7 +32,8 @@ def report(
         t(
             f"在 {n:,} 題之中，有爭議的答案至多 {floor.disputed(n):,} 題（100 份這樣大小的題目中有 95 份如此），"
             f"所以正確率的差距若小於 {100 * floor.smallest_difference(n):.3f} 個百分點，就可能只是答案的差距。",
-            f"Over {n:,} items at most {floor.disputed(n):,} keys are disputed (in 95 of 100 sets of that size), so a "
+            f"Over {counted(n, 'item')} at most {counted(floor.disputed(n), 'key is', 'keys are')} disputed "
+            "(in 95 of 100 sets of that size), so a "
             f"difference of accuracies below {100 * floor.smallest_difference(n):.3f} points is one of keys.",
         ),
         Table(
@@ -71,7 +73,8 @@ def report(
         held=t("題目與官方答案", "the questions and their keys"),
         n=t(
             f"{len(sizes):,} 科 {n:,} 題；{floor.groups:,} 組重複出現的題目",
-            f"{n:,} items in {len(sizes):,} subjects; {floor.groups:,} groups of re-printed questions",
+            f"{counted(n, 'item')} in {counted(len(sizes), 'subject')}; "
+            f"{counted(floor.groups, 'group')} of re-printed questions",
         ),
         parts=parts,
         commands=commands,
@@ -115,8 +118,8 @@ def _measured(floor: Floor) -> Text:
     return t(
         f"重複出現的題目有 {groups} 組，其中 {conflicts} 組的官方答案互相矛盾：一致的占 {agree}，"
         f"矛盾的占 {differ}（95% 區間 {low} 至 {high}）。",
-        f"{conflicts} of {groups} groups of re-printed questions have keys that disagree: {agree} agree, {differ} do "
-        f"not (95% interval {low} to {high}).",
+        f"Keys disagree in {conflicts} of {counted(floor.groups, 'group')} of re-printed questions: "
+        f"{agree} agree, {differ} do not (95% interval {low} to {high}).",
     )
 
 

@@ -17,6 +17,7 @@ from twlocal.html.words import t
 from twlocal.item import LABELS, source_letter
 from twlocal.judge import judge
 from twlocal.paired import RESAMPLES
+from twlocal.plural import counted
 from twlocal.record import Record
 from twlocal.study import plots
 from twlocal.study.compared import difference_json
@@ -108,7 +109,8 @@ def pairs(engines: Sequence[Engine], *, seed: int = 0, resamples: int = RESAMPLE
     for one in engines:
         if len(one.answers) < one.planned:
             raise UsageError(
-                f"{one.run} ({one.label}) is incomplete: {len(one.answers):,} of {one.planned:,} items are answered",
+                f"{one.run} ({one.label}) is incomplete: "
+                f"{len(one.answers):,} of {counted(one.planned, 'item')} answered",
                 hint=f"twlocal resume {one.run}, and the same command again",
             )
         if one.answers.keys() != engines[0].answers.keys():
@@ -162,7 +164,7 @@ def report(engines: Sequence[Engine], found: Sequence[Pair], *, held: Words, com
         ),
         varied=t("引擎", "the engine"),
         held=held,
-        n=t(f"{len(engines)} 個引擎各 {n:,} 題", f"{n:,} items on each of {len(engines)} engines"),
+        n=t(f"{len(engines)} 個引擎各 {n:,} 題", f"{counted(n, 'item')} on each of {len(engines)} engines"),
         parts=[*_scores(engines), *_agreement(found), *_apart(found), _verdict(found)],
         warnings=list(_warnings(found)),
         commands=commands,

@@ -19,6 +19,7 @@ from twlocal.compare import Difference, Key, difference
 from twlocal.html.words import Text, t
 from twlocal.item import LABELS
 from twlocal.judge import right
+from twlocal.plural import counted
 from twlocal.readers.reading import ORDINAL
 from twlocal.record import Record
 from twlocal.report.words import CHINESE_ALPHABETS
@@ -166,7 +167,7 @@ def report(
         title=t("系統提示怎麼影響分數", "What the system prompt does to the score"),
         varied=t(f"系統提示（{'、'.join(_prompts(runs))}）", f"the system prompt ({', '.join(_prompts(runs))})"),
         held=held,
-        n=join([t(f"{one.run}：{one.n:,} 題", f"{one.run}: {one.n:,} items") for one in runs], "；", "; "),
+        n=join([t(f"{one.run}：{one.n:,} 題", f"{one.run}: {counted(one.n, 'item')}") for one in runs], "；", "; "),
         parts=parts,
         warnings=warnings,
         commands=commands,

@@ -8,6 +8,7 @@ from typing import Any
 
 from twlocal.html.words import Text, t
 from twlocal.paired import Span
+from twlocal.plural import counted
 from twlocal.stats import wilson
 from twlocal.study import plots, sampling
 from twlocal.study.report import NO_SUBJECT, Plot, Report, Table, Words, percent, points, span
@@ -122,7 +123,7 @@ def report(
         ),
         n=t(
             f"{len(strata):,} 科 {n:,} 題；樣本 {rows:,} 題",
-            f"{n:,} items in {len(strata):,} subjects; {rows:,} in the sample",
+            f"{counted(n, 'item')} in {counted(len(strata), 'subject')}; {rows:,} in the sample",
         ),
         parts=parts,
         commands=commands,

@@ -17,6 +17,7 @@ from twlocal.backend import FINISH_LENGTH, FINISH_STOP
 from twlocal.compare import Key
 from twlocal.html.words import Text, t
 from twlocal.judge import PUBLISHED, right
+from twlocal.plural import counted
 from twlocal.record import Record
 from twlocal.stats import wilson
 from twlocal.study import plots
@@ -131,7 +132,9 @@ def report(
             "where an answer ends: as the model ended it, or at its first readable box outside of a thought",
         ),
         held=t("作答本身：沒有重新生成", "the responses themselves: nothing was generated"),
-        n=join([t(f"{one.run}：{one.n:,} 則作答", f"{one.run}: {one.n:,} responses") for one in runs], "；", "; "),
+        n=join(
+            [t(f"{one.run}：{one.n:,} 則作答", f"{one.run}: {counted(one.n, 'response')}") for one in runs], "；", "; "
+        ),
         parts=parts,
         warnings=warnings,
         commands=commands,

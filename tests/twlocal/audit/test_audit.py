@@ -96,7 +96,7 @@ def test_verdicts_are_written_read_back_and_kept():
     assert as_json(again)["verdicts"] == {"typography": 1}
     assert verdicts.render(again.conflicts, given) == filled
     assert verdicts.render([], given) == filled, "a verdict outlives its conflict"
-    assert any("0 conflicts are true" in line for line in told(again))
+    assert any("true conflicts: 0;" in line for line in told(again))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_splits_and_other_datasets():
     assert (shared.rows, len(shared.same), shared.verbatim) == (3, 2, 1)
     other = found.against["other"]
     assert (len(other.same), other.stems) == (0, 1)
-    assert "1 of the 2 rows of test are also in train, 1 of them verbatim" in told(found)
+    assert "of 2 rows of test, 1 also in train, 1 of them verbatim" in told(found)
 
 
 def test_known_groups_of_tmmlu(shared):
@@ -153,3 +153,8 @@ def test_known_groups_of_tmmlu(shared):
 
 def _stem(text):
     return re.sub(r"[\W_]", "", unicodedata.normalize("NFKC", text)).lower()
+
+
+def test_rows_without_a_double_are_told_in_one_short_line() -> None:
+    one = Item("臺灣最高的山？", ("玉山", "雪山", "合歡山", "阿里山"), "A", "地理")
+    assert told(audit({"": [one]})) == ["1 row, no question twice"]

@@ -209,7 +209,7 @@ def test_every_bar_is_told_at_once(make_run: Make, pack: Pack) -> None:
     name = make_run(info=_info(quantised=True), protocol="twinkle", fail_on="第7題")
     with pytest.raises(UsageError) as refused:
         pack(name)
-    for said in ("1 of 30 responses are missing (1 failed)", "twlocal resume", "quantised", "protocol"):
+    for said in ("lacks 1 of 30 responses (1 failed)", "twlocal resume", "quantised", "protocol"):
         assert said in str(refused.value)
     with pytest.raises(UsageError, match="incomplete"):
         pack(name, allow="quantised unpublishable deviations private_text")

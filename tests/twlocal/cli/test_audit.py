@@ -30,14 +30,14 @@ AGAINST_IT = ("家戶垃圾由誰負責處理？", "行政院", "清潔隊", "�
 def test_duplicates_and_agreement(twlocal, rows):
     done = twlocal("audit", rows("a.csv", ONE, TURNED))
     assert done.returncode == 0, done.stderr
-    assert "2 of them in 1 duplicate groups (1 with the options in another order)" in done.stdout
-    assert "keys agree by answer text in 100.0000% of the groups" in done.stdout
-    assert "comparing letters would have claimed 1" in done.stdout
+    assert "2 in 1 group of the same question (1 with the options in another order)" in done.stdout
+    assert "keys agree by the text of the answer in 100.0000% of the groups" in done.stdout
+    assert "by the letter it would be 1" in done.stdout
 
 
 def test_conflicts_go_to_a_table_and_come_back(twlocal, rows, tmp_path):
     source, table = rows("a.csv", ONE, AGAINST_IT), tmp_path / "verdicts.csv"
-    assert "1 conflicts" in twlocal("audit", source, "--verdicts", table).stdout
+    assert "1 conflict;" in twlocal("audit", source, "--verdicts", table).stdout
     text = table.read_text(encoding="utf-8-sig")
     assert ',true,,,,"the same stem' in text
     table.write_text(text.replace(",true,,,", ",true,true,me,真的"), encoding="utf-8")
@@ -54,9 +54,9 @@ def test_splits_and_contamination(twlocal, rows, tmp_path):
     rows("set/法律_test.csv", ONE)
     rows("set/法律_train.csv", TURNED)
     done = twlocal("audit", tmp_path / "set", "--against", rows("b.csv", ONE))
-    assert "1 of the 1 rows of test are also in train, 0 of them verbatim" in done.stdout
+    assert "of 1 row of test, 1 also in train, 0 of them verbatim" in done.stdout
     assert "duplicate groups that span splits: 1" in done.stdout
-    assert f"2 of the 2 rows are also in {tmp_path / 'b.csv'}, 1 of them verbatim" in done.stdout
+    assert f"of 2 rows, 2 also in {tmp_path / 'b.csv'}, 1 of them verbatim" in done.stdout
 
 
 def test_a_dataset_that_is_not_there(twlocal):

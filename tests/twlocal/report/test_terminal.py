@@ -129,7 +129,7 @@ def test_another_reader_than_the_protocols_own_is_named_and_its_score_is_not_pub
 def test_a_model_that_guesses_is_said_to(view: Make) -> None:
     guessing = dataclasses.replace(view().score.overall, correct=420, parsed=1660)
     text = render(view(overall=guessing), 120)
-    assert "NOT ABOVE CHANCE: 420 of the 1,660 readable answers are right, which does not differ significantly" in text
+    assert "NOT ABOVE CHANCE: 420 of 1,660 readable answers right, which does not differ significantly" in text
     assert "隨機猜答（25%）" in render(view(overall=guessing), 120, lang="zh-TW")
     assert "guessing" not in render(view())
 
@@ -159,7 +159,8 @@ def test_withdrawn_rows_are_counted(view: Make) -> None:
 
 def test_alarms_stand_below_in_the_language_of_the_report(view: Make, alarm: Alarm) -> None:
     assert "ALARM low_box_rate: Only 12.0% of the responses wrote a \\boxed{}.\n" in render(view(alarms=(alarm,)))
-    assert "警示 low_box_rate：只有 12.0% 的作答寫了 \\boxed{}" in render(view(alarms=(alarm,)), lang="zh-TW")
+    chinese = render(view(alarms=(alarm,)), lang="zh-TW")
+    assert "警示 寫框率低（low_box_rate）：只有 12.0% 的作答寫了 \\boxed{}" in chinese
 
 
 @pytest.mark.parametrize(

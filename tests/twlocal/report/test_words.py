@@ -9,7 +9,16 @@ import pytest
 from twlocal.alarms import MESSAGES, Alarm
 from twlocal.alphabets import ALPHABETS, DECORATED, NOTHING, RANGE, SEVERAL
 from twlocal.errors import UsageError
-from twlocal.report.words import CHINESE, CHINESE_ALARMS, CHINESE_ALPHABETS, ENGLISH, alarm, words
+from twlocal.report.words import (
+    CHINESE,
+    CHINESE_ALARMS,
+    CHINESE_ALPHABETS,
+    CHINESE_NAMES,
+    ENGLISH,
+    alarm,
+    alarm_name,
+    words,
+)
 
 
 def fields(template: str) -> set[str]:
@@ -49,3 +58,10 @@ def test_an_alarm_unknown_to_the_table_is_still_said() -> None:
 def test_a_language_that_is_not_there() -> None:
     with pytest.raises(UsageError, match="no report in 'fr'"):
         words("fr")
+
+
+def test_every_alarm_has_a_chinese_name_beside_its_code() -> None:
+    assert CHINESE_NAMES.keys() == MESSAGES.keys()
+    assert alarm_name("truncation", "zh-TW") == "截斷（truncation）"
+    assert alarm_name("truncation", "en") == "truncation"
+    assert alarm_name("of another version", "zh-TW") == "of another version"
