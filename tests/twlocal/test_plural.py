@@ -10,8 +10,9 @@ from twlocal.plural import Count, counted
 @pytest.mark.parametrize(("count", "said"), [(0, "0 rows"), (1, "1 row"), (2, "2 rows"), (1234, "1,234 rows")])
 def test_a_noun_follows_its_number(count: int, said: str) -> None:
     assert counted(count, "row") == said
-    assert "{n:row}".format(n=Count(count)) == said
-    assert "{n:long row}".format(n=Count(count)) == said.replace(" ", " long ")
+    one, two = "{n:row}", "{n:long row}"
+    assert one.format(n=Count(count)) == said
+    assert two.format(n=Count(count)) == said.replace(" ", " long ")
 
 
 def test_a_plural_of_its_own() -> None:
