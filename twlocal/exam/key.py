@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -18,20 +18,23 @@ from typing import NamedTuple
 from .chars import Char
 from .lines import Line, page_lines
 from .model import Key, Rejection
-from .notes import read_notes
+from .notes import read_notes, unattributed
+from .order import reading_order
 from .page import Page, UnreadablePdf
 from .reader import read_pages
 
 _NUMBER_LABEL = re.compile(r"題[號序]")
 _ANSWER_LABEL = re.compile(r"答案(?![標註：:])")
 _NUMBER_CELL = re.compile(r"^第?(\d{1,3})題?$")
-_ANSWER_CELL = re.compile(r"^(?:[A-E]{1,5}|#)$")
+_ANSWER_CELL = re.compile(r"^(?:(?=.)A?B?C?D?E?|#)$")
 _CELL_STARTS = frozenset("第0123456789ABCDE#")
-_CODE = re.compile(r"試題代號[:：]?(\d{3,5})")
-_CODE_NOTE = re.compile(r"\(試題代號:?\d+\)")
+# Other codes (類科代號) are not the paper's.
+_CODE_NOTE = re.compile(r"\((?:試題|科目|試卷)?代號:?(\d{3,5})\)")
+_CODE = re.compile(rf"試題代號:?(\d{{3,5}})|{_CODE_NOTE.pattern}")
 _FIELD_LABEL = re.compile(r"(?:考試名稱|類科名稱|科目名稱|(?:單選|複選)?題數|標準答案|題[號序]):?")
 _COUNT = re.compile(r"(單選|複選)?題數[:：]?(\d{1,3})題")
 _REMARKS = re.compile(r"備\s*註\s*[:：]?")
+_FOOTER = re.compile(r"(?:共\d+頁,?)?第\d+頁(?:[,/]?共\d+頁)?|\d+/\d+|-?\d{1,2}-?")
 
 
 class Cell(NamedTuple):
@@ -62,23 +65,27 @@ def parse_key_pages(pages: Sequence[Page]) -> Key:
         return Key(rejections=(Rejection("no_text_layer", "no page has any text"),))
     cells: dict[int, str] = {}
     rejections: list[Rejection] = []
+    gridded: set[int] = set()
     for page in pages:
         for band in bands(page):
+            gridded.add(page.number)
             rejections += _take(band, cells)
     text = _plain("".join(line.text for line in lines))
-    remarks = _remarks(lines)
+    remarks = _remarks(lines, gridded)
     counts = {kind or "": int(number) for kind, number in _COUNT.findall(text)}
     stated = counts.get("單選", counts.get(""))
     if counts.get("複選"):
         rejections.append(Rejection("multiple_answers", f"the key has {counts['複選']} items with several answers"))
     rejections += _complete(cells, stated)
+    if words := unattributed(remarks):
+        rejections.append(Rejection("strange_remarks", f"the 備註 says {words[:60]!r} of no question that it names"))
     code = _CODE.search(text)
     return Key(
         kind="correction" if "更正" in _plain(lines[0].text) or "標準答案更正" in text else "answer",
         cells=dict(sorted(cells.items())),
         notes=read_notes(remarks),
         stated_count=stated,
-        code=code[1] if code else None,
+        code=next(filter(None, code.groups())) if code else None,
         subject=_subject([line for line in lines if line.page == lines[0].page]),
         remarks=remarks,
         rejections=tuple(rejections),
@@ -130,7 +137,9 @@ class GridBand:
 
 def bands(page: Page) -> list[GridBand]:
     """The bands of a page's grid, found by their labels (題號 or 題序, and 答案 below it)."""
-    chars = list(page.chars)
+    drawn = list(page.chars)
+    # Once each: in fake bold the text layer has every character twice.
+    chars = [drawn[k] for k in reading_order(page.chars)[0].tolist()]
     rows = _rows(chars)
     labels = [(row.kind, row) for row in rows]
     found: list[GridBand] = []
@@ -237,10 +246,19 @@ def _complete(cells: dict[int, str], stated: int | None) -> list[Rejection]:
     return []
 
 
-def _remarks(lines: Sequence[Line]) -> str:
-    """The 備註, its lines joined with nothing between: they break in the middle of words."""
+def _remarks(lines: Sequence[Line], gridded: Collection[int]) -> str:
+    """The 備註, its lines joined with nothing between: they break in the middle of words.
+
+    It goes on to the end of its page, without a page number there, and over pages that have no grid (`gridded` have).
+    """
+    parts: list[str] = []
+    page = 0
     for k, line in enumerate(lines):
         if found := _REMARKS.match(line.text):
-            parts = [line.text[found.end() :], *(after.text for after in lines[k + 1 :])]
-            return re.sub(r"\s+", "", "".join(parts))
-    return ""
+            parts.append(line.text[found.end() :])
+            page = line.page
+        elif page and (line.page == page or line.page not in gridded):
+            last = k + 1 == len(lines) or lines[k + 1].page != line.page
+            if not (last and _FOOTER.fullmatch(_plain(line.text))):
+                parts.append(line.text)
+    return re.sub(r"\s+", "", "".join(parts))
