@@ -61,7 +61,7 @@ def pair(paper: Paper, answer: Key | None, correction: Key | None = None) -> Pai
     items: list[KeyedItem] = []
     for item in paper.items:
         before = answer.cells.get(item.number) if answer and correction else None
-        keyed = _keyed(item, last.cells[item.number], before, last.notes.get(item.number))
+        keyed = _keyed(item, last.cells[item.number], before, _note(item.number, answer, last))
         if before is not None and before != "#" and keyed.answer not in (before, None) and not keyed.note:
             flags.append(f"changed_without_note:{item.number}")
         items.append(keyed)
@@ -91,13 +91,28 @@ def _mismatches(paper: Paper, key: Key) -> list[Rejection]:
         found.append(Rejection("code_mismatch", f"the key is for {key.code}, the paper is {codes}"))
     if paper.accepted and key.accepted and len(paper.items) != len(key.cells):
         found.append(Rejection("key_count_mismatch", f"{len(paper.items)} items, {len(key.cells)} answers"))
+    # Its number may have been read wrongly: then it is another item's note.
+    if paper.accepted and (strange := sorted(key.notes.keys() - {item.number for item in paper.items})):
+        found.append(
+            Rejection("key_strange_remarks", f"a note on question {strange[0]}, which the paper does not have")
+        )
     return found
+
+
+def _note(number: int, answer: Key | None, last: Key) -> notes.Note | None:
+    """The note on an item. One of the first key holds unless the correction has one of its own, or a `#`."""
+    if number in last.notes or answer is None or last.cells[number] == "#":
+        return last.notes.get(number)
+    return answer.notes.get(number)
 
 
 def _keyed(item: PaperItem, cell: str, before: str | None, note: notes.Note | None) -> KeyedItem:
     words = note.text if note else ""
     original = before if before and before != "#" else None
     answer, accepted, reason = _resolve(cell, note)
+    # A note that says what it replaces, and replaces something else, is not about this item.
+    if original and note and note.replaced and original not in note.replaced:
+        answer, accepted, reason = None, (), "unexplained_mark"
     excluded = [*item.excluded, *([reason] if reason else [])]
     if answer and answer not in item.options and "five_letter_answer" not in excluded:
         answer, excluded = None, [*excluded, "answer_without_option"]

@@ -58,6 +58,34 @@ def test_a_note_against_the_grid_leaves_the_item_out():
     assert pair(paper(), key("ABC", "第1題答Ｂ給分")).items[0].excluded == ("unexplained_mark",)
 
 
+@pytest.mark.parametrize("notes", ["第1、2題一律給分", "第1題至第2題一律給分", "1,2題送分"])
+def test_a_voided_item_whose_letter_stays_in_the_grid(notes):
+    items = pair(paper(), key("ABC"), key("ABC", notes, kind="correction")).items
+    assert [(k.answer, k.excluded) for k in items] == [
+        (None, ("everyone_credited",)),
+        (None, ("everyone_credited",)),
+        ("C", ()),
+    ]
+
+
+def test_a_note_of_the_first_key_holds_beside_a_correction_that_says_nothing():
+    items = pair(paper(), key("ABC", "第1題一律給分"), key("AB#", kind="correction")).items
+    assert [k.excluded for k in items] == [("everyone_credited",), (), ("unexplained_mark",)]
+
+
+def test_a_note_that_replaces_another_letter_is_not_about_this_item():
+    said = "第1題由Ａ更正為Ｃ，第2題由Ａ更正為Ｃ"
+    items = pair(paper(), key("ABC"), key("##C", said, kind="correction")).items
+    assert [(k.answer, k.excluded) for k in items[:2]] == [("C", ()), (None, ("unexplained_mark",))]
+
+
+def test_a_note_on_an_item_that_is_not_there_refuses_the_key():
+    found = pair(paper(), key("ABC"), key("ABC", "第9題一律給分", kind="correction"))
+    assert [(r.reason, r.detail) for r in found.rejections] == [
+        ("key_strange_remarks", "a note on question 9, which the paper does not have")
+    ]
+
+
 def test_the_fifth_letter_is_no_answer_of_four_options():
     assert pair(paper(), key("EBC")).items[0].excluded == ("five_letter_answer",)
 
