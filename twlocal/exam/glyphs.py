@@ -42,7 +42,7 @@ _RARE: dict[str, tuple[str, str, str]] = {
     "\ueee7": ("踇", "", "趾外內展屈伸長短"),
 }
 
-_PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
+_PRIVATE_USE = re.compile("[\ue000-\uf8ff\ufffd]")
 _RADICAL = re.compile("[\u2f00-\u2fd5]")
 _BLANK = re.compile("[_＿]{2,}")
 _MARK = re.compile("[" + "".join(MARKERS) + "]")
@@ -92,7 +92,10 @@ def fold_all(texts: Sequence[str]) -> list[str]:
 
 
 def private_use(text: str) -> tuple[str, ...]:
-    """The private-use characters that are left in `text`, as `"U+E2C6"`, each once, in order."""
+    """The characters of `text` that nobody can read, as `"U+E2C6"`, each once, in order.
+
+    Those are what is left of the private-use ones, and U+FFFD, a glyph of which the file does not say what it is.
+    """
     return tuple(dict.fromkeys(f"U+{ord(c):04X}" for c in _PRIVATE_USE.findall(text)))
 
 

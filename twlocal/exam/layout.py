@@ -19,12 +19,17 @@ _RUNNING_HEAD = re.compile(
 )
 # A range of codes that is broken over lines leaves its stroke alone on one of them.
 _CODE_LINE = re.compile(rf"^(?:{_CODES}(?:\s*[、,，]?\s*{_CODES})*[、,，]?|[|│｜︱∣~～至-])$")
+_N = r"\s*(?:\d{1,3}|[一二三四五六七八九十]{1,3})\s*"
 _FOOTER = re.compile(
-    r"^[（(]?\s*(?:請接(?:背|反)面|請接(?:第.{1,3}|下|次)頁|以下空白|背面(?:尚|還)有試題|請翻(?:頁|面).*)\s*[）)]?$"
-    r"|^第?\s*\d{1,3}\s*頁\s*[，,/／]?\s*(?:共|之)?\s*\d{0,3}\s*頁?$"
+    r"^[-－–—~～※＊*\s]*[（(【〔\[]?\s*(?:請接(?:背|反)面|請接(?:第.{1,3}|下|次)頁|以下空白|(?:背|反|次|下)[面頁]?(?:尚|還|仍)有試題"
+    r"|請翻(?:頁|面).*|(?:本)?試題(?:至此|到此)?(?:結束|完畢|完)(?:[，,].*)?|全(?:卷|部)?試題(?:結束|完畢|完))"
+    r"\s*[。.]?[）)】〕\]]?[-－–—~～※＊*\s]*$"
+    rf"|^第?{_N}頁\s*[，,、/／]?\s*(?:共|之|全)?(?:{_N}頁)?$|^[共全]{_N}頁\s*[，,、/／]?\s*第{_N}頁$"
     r"|^[-－–—]\s*\d{1,3}\s*[-－–—]$|^[Pp]age\s*\d{1,3}(?:\s*(?:of|/)\s*\d{1,3})?$"
     r"|^頁\s*次\s*[:：].*$|^代\s*號\s*[:：]\s*\d{4,5}$"
 )
+# What stands at the top of the first page and, in some papers, at the top of the others: the title.
+_TITLE = re.compile(r"^\s*\d{2,3}\s*年.*(?:考試|試題|甄試|檢定|檢覈)")
 _PAGE_NUMBER = re.compile(r"^[-－–—~]?\s*\d{1,3}\s*[-－–—~]?$")
 _ITEM_LIKE = re.compile(r"[(（]?\d{1,3}(?!\d)(?!\s*年)|[(（]")
 # A heading names its part and says so (部分, 題, a bracket or a colon): 甲、乙二人 begins many a stem of law papers.
@@ -48,11 +53,12 @@ class Body:
 def body(pages: Sequence[Page], page_lines: Sequence[Sequence[Line]]) -> Body:
     """Takes running headers and footers off every page and puts columns one after the other."""
     repeated = _repeated(pages, page_lines)
+    numbered = _numbered(pages, page_lines)
     kept: list[Line] = []
     heads: list[Line] = []
     bottoms: dict[int, float] = {}
     for page, found in zip(pages, page_lines, strict=True):
-        top, stop = _split(page, found, repeated)
+        top, stop = _split(page, found, repeated, numbered)
         heads += top
         if top:
             bottoms[page.number] = max(line.bottom for line in top)
@@ -75,13 +81,26 @@ def _repeated(pages: Sequence[Page], page_lines: Sequence[Sequence[Line]]) -> se
     return {key for key, count in seen.items() if count >= enough and len(key[0]) >= 4}
 
 
+def _numbered(pages: Sequence[Page], page_lines: Sequence[Sequence[Line]]) -> bool:
+    """Whether every page ends with its own number, at whatever height (a short last page), alone or `1/4`."""
+    lasts = [(page.number, found[-1].text) for page, found in zip(pages, page_lines, strict=True) if found]
+    return len(lasts) > 1 and all(_is_number_of(number, len(pages), text) for number, text in lasts)
+
+
+def _is_number_of(number: int, count: int, text: str) -> bool:
+    found = re.fullmatch(r"(\d{1,3})(?:\s*[/／]\s*(\d{1,3}))?", digits(text.strip()))
+    return found is not None and int(found[1]) == number and (found[2] is None or int(found[2]) == count)
+
+
 def _may_run(line: Line) -> bool:
     """A line that begins an item or carries options is never a running header, however often it repeats."""
     return not _ITEM_LIKE.match(digits(line.text)) and not has_mark(line.text)
 
 
-def _split(page: Page, found: Sequence[Line], repeated: set[tuple[str, int]]) -> tuple[list[Line], list[Line]]:
-    lines = list(found)
+def _split(
+    page: Page, found: Sequence[Line], repeated: set[tuple[str, int]], numbered: bool
+) -> tuple[list[Line], list[Line]]:
+    lines = list(found[:-1] if numbered else found)
     heads: list[Line] = []
     if page.number > 1 or (lines and _alone(lines[0])):
         boxed = False
@@ -91,6 +110,7 @@ def _split(page: Page, found: Sequence[Line], repeated: set[tuple[str, int]]) ->
                 bool(_RUNNING_HEAD.match(line.text))
                 or (boxed and bool(_CODE_LINE.match(line.text)))
                 or ((_key(line), round(line.baseline / 4)) in repeated and _may_run(line))
+                or (page.number > 1 and _is_title(lines))
             )
             if not runs:
                 break
@@ -110,6 +130,13 @@ def _split(page: Page, found: Sequence[Line], repeated: set[tuple[str, int]]) ->
     ):
         lines.pop()
     return heads, lines
+
+
+def _is_title(lines: Sequence[Line]) -> bool:
+    """Whether the first of these lines is the paper's title: a code stands on it, or a box of codes below it."""
+    return bool(_TITLE.match(lines[0].text)) and any(
+        _RUNNING_HEAD.search(line.text) and not has_mark(line.text) for line in lines[:3]
+    )
 
 
 def _alone(line: Line) -> bool:
@@ -188,8 +215,20 @@ _NUMBER_INSIDE = re.compile(r" [(（]?[0-9０-９]")
 
 
 def _leading_number(text: str) -> int | None:
-    found = re.match(r"[(（]?(\d{1,3})[)）.．、]?\s*(?=\D)", digits(text))
+    found = re.match(r"[(（]?(\d{1,3})[)）.．、]?\s*(?=\D|$)", digits(text))
     return int(found[1]) if found else None
+
+
+# A heading inside the multiple-choice part: `二、閱讀測驗`, `三、克漏字（20%）`. It belongs to no item.
+_SUBHEADING = re.compile(
+    r"^[一二三四五六七八九十]{1,2}\s*、[^，。；？?！]{0,12}(?:測驗|選擇|單選|複選|多選|是非|克漏字|閱讀|題組|詞彙|字彙|文法|綜合)"
+    r"[^，。；？?！]{0,30}$"
+)
+
+
+def is_heading(text: str) -> bool:
+    """Whether a line is the heading of a part of the paper, or of a part of its multiple-choice part."""
+    return section_kind(text) is not None or bool(_SUBHEADING.match(text))
 
 
 def section_kind(text: str) -> str | None:

@@ -19,7 +19,9 @@ from .lines import Line
 from .options import Mark
 from .page import Box
 
-_NUMBER = re.compile(r"[(（]?(\d{1,8})\s*([)）.．、:：]?)")
+_NUMBER = re.compile(r"(?P<open>第|[(（]?)(?P<run>\d{1,8})\s*(?P<close>題|[)）.．、:：]?)")
+# An empty bracket for the answer, in front of the number: `（　）1.何者`.
+_ANSWER_BRACKET = re.compile(r"[(（]\s*[)）]\s*")
 # A number that counts or measures something is part of a sentence; only as a hint, since an item may begin with one.
 _MEASURED = re.compile(
     r"\s*(?:[%％℃°]|公[斤克分尺里升噸]|毫|mg|ml|mL|kg|cm|mm|μ|歲|天|小時|年|月|日|條|項|款|元|人|次|倍|題)"
@@ -37,6 +39,8 @@ class Number(NamedTuple):
     next_x: float
     delimited: bool
     measured: bool = False
+    x0: float = 0.0
+    style: str = ""  # what stands around the digits
 
 
 @dataclass(frozen=True)
@@ -63,15 +67,15 @@ def candidates(lines: Sequence[Line]) -> list[Number]:
     found: list[Number] = []
     for k, line in enumerate(lines):
         first = line.text[0]
-        if not (first in "0123456789(（" or "０" <= first <= "９"):
+        if not (first in "0123456789(（第" or "０" <= first <= "９"):
             continue
-        match = _NUMBER.match(digits(line.text))
-        if not match:
+        text = digits(line.text)
+        bracket = _ANSWER_BRACKET.match(text)
+        match = _NUMBER.match(text, bracket.end() if bracket else 0)
+        if not match or not _closed(match["open"], match["close"]):
             continue
-        run, bracketed = match[1], first in "(（"
-        if bracketed and match[2] not in (")", "）"):
-            continue
-        start = 1 if bracketed else 0
+        run, bracketed = match["run"], bool(match["open"])
+        start = line.char_at(match.start("run"))
         # The run as the eye sees it: digits that stand close together. `1 2023年` is the number 1.
         near = 1
         while near < len(run) and _close(line, start + near):
@@ -82,7 +86,7 @@ def candidates(lines: Sequence[Line]) -> list[Number]:
                 continue
             delimited = length == near
             stop = start + length
-            if delimited and length == len(run) and match[2]:
+            if delimited and length == len(run) and match["close"]:
                 stop = min(line.char_at(match.end() - 1) + 1, len(line))
             found.append(
                 Number(
@@ -92,10 +96,19 @@ def candidates(lines: Sequence[Line]) -> list[Number]:
                     x1=line.ends[start + length - 1],
                     next_x=line.starts[stop] if stop < len(line) else -1.0,
                     delimited=delimited,
-                    measured=bool(delimited and _MEASURED.match(line.text[match.end(1) :])),
+                    measured=bool(delimited and not bracketed and _MEASURED.match(line.text[match.end("run") :])),
+                    x0=line.starts[start],
+                    style=match["open"] + match["close"] if delimited else "",
                 )
             )
     return found
+
+
+def _closed(opening: str, closing: str) -> bool:
+    """Whether what stands around the digits goes together: `(1)` and `第1題` do, `(1` and `1題` are parts of a text."""
+    if opening in ("第", ""):
+        return (opening == "第") == (closing == "題")
+    return closing in (")", "）")
 
 
 def _close(line: Line, k: int) -> bool:
@@ -116,7 +129,7 @@ def image_candidates(lines: Sequence[Line], boxes: dict[int, Sequence[Box]]) -> 
                 and line.x0 - box.x1 <= 2.5 * line.size
                 and line.top - 1 <= middle <= line.bottom + 1
             ):
-                found.append(Number(k, len(found) + 1, 0, box.x1, line.x0, True))
+                found.append(Number(k, len(found) + 1, 0, box.x1, line.x0, True, x0=box.x0))
                 break
     return found
 
@@ -140,11 +153,11 @@ def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[
         own = merit[k] + (3.0 if number.number == 1 else 0.0)
         score, previous = own - 1.0, -1
         for step in range(1, (_MAX_GAP if not hidden else 5 * _MAX_GAP) + 1):
-            most = 10.0 if hidden or step == 1 else 4.0 - 4.0 * step  # what `gain` can be below
+            most = _ALIKE + (10.0 if hidden or step == 1 else 4.0 - 4.0 * step)  # what `gain` can be below
             for j in by_number.get(number.number - step, ()):
                 if best[j] + own + most < score or found[j].line == number.line:
                     continue
-                gain = _fit(counts, at[j], at[k], found[j].line, places)
+                gain = _fit(counts, at[j], at[k], found[j].line, places) + _alike(found[j], number)
                 if step > 1:
                     unseen = any(found[j].line < line <= number.line for line in hidden)
                     gain -= 0.1 * step if unseen else 6.0 + 4.0 * step
@@ -192,8 +205,22 @@ def _fit(
     a, b, c, d, e = a1 - a0, b1 - b0, c1 - c0, d1 - d0, e1 - e0
     if a == b == c == d == 1 and e <= 1:
         return 10.0 - far
-    most = max(a, b, c, d, e)
-    return -10.0 * most if most > 1 else 1.0 - far
+    most, least = max(a, b, c, d, e), min(a, b, c, d)
+    if most <= 1:
+        return 1.0 - far
+    if least == 1:
+        # One set, and marks that the text mentions (維生素(A)). Which is which is seen when the item is put together.
+        return max(1.0, 10.0 - 1.5 * (a + b + c + d + e - 4)) - far
+    return -10.0 * most if least else -2.0 * most
+
+
+_ALIKE = 3.0
+
+
+def _alike(one: Number, other: Number) -> float:
+    """The numbers of a paper stand in one column and look alike; those of a list inside a stem stand in another."""
+    column = abs(one.x1 - other.x1) < 2 or abs(one.x0 - other.x0) < 2
+    return (2.0 if column else 0.0) + (1.0 if one.style == other.style else 0.0)
 
 
 def _merit(found: Sequence[Number]) -> list[float]:

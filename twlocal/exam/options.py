@@ -1,19 +1,19 @@
-"""Option marks, and how the lines of one item fall into its stem and its options.
+"""Option marks: circled letters, `(A)`, `A.`, and marks that are images.
 
-Options stand 1×4, 2×2 or 4×1, on the number's line, wrapped, across pages. Each is keyed by its own mark, never by the
-order in which the marks are read: options printed down the columns are read across.
+An option is keyed by its own mark, never by the order in which the marks are read: options printed down the columns are
+read across.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from .glyphs import MARKERS, has_mark, is_wide
-from .lines import Line, join
+from .glyphs import MARKERS, has_mark
+from .lines import Line
 from .page import Box
 
 LETTERS = "ABCDE"
@@ -31,25 +31,6 @@ class Mark(NamedTuple):
     letter: str
     x0: float
     text_x: float
-
-
-class Chunk(NamedTuple):
-    """A stretch of one line that belongs to one option or to the stem: characters `start` to `stop` of it."""
-
-    line: int
-    start: int
-    stop: int
-
-
-@dataclass
-class Draft:
-    """An item as far as its lines tell: what belongs to the stem, to each option, and what belongs to neither."""
-
-    stem: list[Chunk] = field(default_factory=list)
-    options: dict[str, list[Chunk]] = field(default_factory=dict)
-    loose: list[int] = field(default_factory=list)
-    flags: list[str] = field(default_factory=list)
-    repeated: list[str] = field(default_factory=list)
 
 
 def _mark(lines: Sequence[Line], line: int, start: int, stop: int, letter: str) -> Mark:
@@ -122,6 +103,50 @@ def _sets(marks: Sequence[Mark]) -> int:
     return min(counts[letter] for letter in "ABCD")
 
 
+def one_set(lines: Sequence[Line], marks: Sequence[Mark]) -> list[Mark]:
+    """An item's marks without those that its text only mentions (`維生素(A)之敘述`, `(C)(A)與(B)皆是`).
+
+    Of marks with the same letter the one is taken that stands where options stand: at the beginning of a line or after
+    a wide gap, or else after a space. When that does not tell, all are given back.
+    """
+    chosen: list[Mark] = []
+    for letter in {mark.letter for mark in marks}:
+        same = [mark for mark in marks if mark.letter == letter]
+        ranks = [_standing(lines[mark.line], mark.start) for mark in same]
+        if len(same) > 1 and ranks.count(max(ranks)) > 1:
+            return list(marks)
+        chosen.append(same[ranks.index(max(ranks))])
+    return sorted(chosen, key=lambda mark: (mark.line, mark.start))
+
+
+def _standing(line: Line, start: int) -> int:
+    if start == 0 or line.gap(start) > line.size:
+        return 2
+    return 1 if line.pieces[start].startswith(" ") or line.gap(start) > 0.5 * line.size else 0
+
+
+def whole_sets(lines: Sequence[Line], marks: Sequence[Mark]) -> int:
+    """How many times the marks A to D follow one another, each with a text of its own: `(A)、(B)、(C)或(D)` is none."""
+    found = 0
+    for k in range(len(marks) - 3):
+        four = marks[k : k + 4]
+        ends = [*four[1:], marks[k + 4] if k + 4 < len(marks) else None]
+        if "".join(mark.letter for mark in four) == "ABCD" and all(
+            _WORDS.search(_between(lines, mark, end)) for mark, end in zip(four, ends, strict=True)
+        ):
+            found += 1
+    return found
+
+
+_WORDS = re.compile(r"[^\s、，,或及和與。.；;]")
+
+
+def _between(lines: Sequence[Line], mark: Mark, end: Mark | None) -> str:
+    if end is not None and end.line == mark.line:
+        return lines[mark.line].slice(mark.stop, end.start)
+    return lines[mark.line].slice(mark.stop)
+
+
 # --- marks that are images ---------------------------------------------------------------------------------------
 
 
@@ -187,107 +212,3 @@ def letter_in_order(marks: Sequence[Mark], starts: Sequence[tuple[int, int]]) ->
             return None
         lettered += [mark._replace(letter=letter) for mark, letter in zip(own, "ABCD", strict=True)]
     return lettered if len(lettered) == len(marks) else None
-
-
-# --- lines of an item → stem and options ---------------------------------------------------------------------------
-
-
-def assemble(
-    lines: Sequence[Line],
-    first: tuple[int, int],
-    last: int,
-    marks: Sequence[Mark],
-    margin: float,
-    stops: Callable[[int], bool],
-) -> Draft:
-    """Distributes `lines[first[0]:last]` over a stem and options.
-
-    `first` is the line and the character after the number, `last` the line where the next item begins, `marks` the
-    item's own marks, `margin` the right edge of the text in points. `stops(k)` says that line `k` begins something that
-    belongs to no item (a passage's lead, a heading). What follows the options and is no wrapped end of one is loose.
-    """
-    draft = Draft()
-    on_line: dict[int, list[Mark]] = {}
-    for mark in marks:
-        on_line.setdefault(mark.line, []).append(mark)
-    row: list[Mark] = []  # the marks of the last line that had some
-    previous: Line | None = None
-    left = len(marks)
-    edge = min((mark.x0 for mark in marks), default=0.0)
-    for k in range(first[0], last):
-        line = lines[k]
-        begin = first[1] if k == first[0] else 0
-        here = on_line.get(k, [])
-        if row and not here and not left:
-            outside = line.x0 < edge - 0.5 * line.size
-            if outside or stops(k) or not _wraps(previous, line, margin):
-                draft.loose = list(range(k, last))
-                break
-        lead = here[0].start if here else len(line)
-        if lead > begin:
-            if not row:
-                draft.stem.append(Chunk(k, begin, lead))
-            else:
-                for letter, chunk in _continue(lines, Chunk(k, begin, lead), row, margin, draft):
-                    draft.options[letter].append(chunk)
-        ends = [*(m.start for m in here[1:]), len(line)][: len(here)]
-        for mark, stop in zip(here, ends, strict=True):
-            if mark.letter in draft.options:
-                draft.repeated.append(mark.letter)
-            draft.options.setdefault(mark.letter, []).append(Chunk(k, mark.stop, stop))
-            left -= 1
-        if here:
-            row = here
-        previous = line
-    return draft
-
-
-def _wraps(previous: Line | None, line: Line, margin: float) -> bool:
-    """Whether `line` can be the wrapped rest of `previous`: its first word would not have fitted there.
-
-    One em and a half of slack, because a full stop may not begin a line and takes the character before it along.
-    """
-    if previous is None:
-        return True
-    return previous.x1 + first_word(line) + 1.5 * line.size >= margin
-
-
-def first_word(line: Line) -> float:
-    """The width in points of what cannot be broken at the beginning of a line: a Latin word, or one character."""
-    end = 1
-    while end < len(line):
-        if is_wide(line.texts[end - 1][-1]) or line.spaces[end] or line.pieces[end].startswith(" "):
-            break
-        end += 1
-    return line.ends[end - 1] - line.x0
-
-
-def _continue(
-    lines: Sequence[Line], chunk: Chunk, row: Sequence[Mark], margin: float, draft: Draft
-) -> list[tuple[str, Chunk]]:
-    """Which options of the row above a line without marks goes on with.
-
-    In running text it is the last one, and then the row above reaches the margin. In columns every part of the line
-    goes on with the option that it stands under.
-    """
-    line, above = lines[chunk.line], lines[row[-1].line]
-    size = line.size
-    if len(row) == 1 or above.x1 + 2 * size >= margin or chunk.line - row[-1].line > 1:
-        return [(row[-1].letter, chunk)]
-    columns = [(mark.x0 - 0.5 * size, mark.letter) for mark in row]
-    parts: list[tuple[str, Chunk]] = []
-    start = chunk.start
-    for k in range(chunk.start, chunk.stop + 1):
-        ends = k == chunk.stop
-        if not ends and (k == start or line.gap(k) < size):
-            continue
-        letter = next((name for x, name in reversed(columns) if line.starts[start] >= x), row[0].letter)
-        parts.append((letter, Chunk(chunk.line, start, k)))
-        start = k
-    draft.flags.append("wrapped_in_columns")
-    return parts
-
-
-def text_of(lines: Sequence[Line], chunks: Sequence[Chunk]) -> str:
-    """The chunks' text as one paragraph."""
-    return join(lines[c.line].slice(c.start, c.stop) for c in chunks)

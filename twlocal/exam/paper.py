@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from . import figures, groups, layout, number, options
+from . import assembly, figures, groups, layout, number, options
+from .assembly import Draft
 from .glyphs import MARKERS, fold, fold_all, has_mark, private_use
 from .groups import Group
 from .header import read_header
 from .lines import Line, join, page_lines
 from .model import Header, Paper, PaperItem, Region, Rejection
 from .number import Chain, Number
-from .options import Draft, Mark
+from .options import Mark
 from .page import Box, Page, UnreadablePdf
 from .reader import collector_paused, read_pages
 
@@ -94,6 +96,7 @@ def parse_pages(pages: Sequence[Page], trace: Trace | None = None) -> Paper:
         elif not rejections:
             rejections.append(Rejection("image_markers", f"{len(marks)} image marks, {len(chain.numbers)} questions"))
 
+    rejections += _outside(lines, marks, chain)
     stated = _stated(header, len(chain.numbers))
     short = _counts(chain, stated, header.stated_counts)
     flags: list[str] = []
@@ -106,7 +109,7 @@ def parse_pages(pages: Sequence[Page], trace: Trace | None = None) -> Paper:
     for k, _ in images.other if painted else []:
         signs[k] = signs.get(k, 0) + 1
     reading = _Reading(
-        lines, marks, chain, {page.number: page for page in pages}, _margin(lines), _body_size(lines), signs
+        lines, marks, chain, {page.number: page for page in pages}, _margin(lines, pages), _body_size(lines), signs
     )
     items, shared = _items(reading, trace)
     flags += [] if stated is not None else ["no_stated_count"]
@@ -137,6 +140,20 @@ def _stated(header: Header, count: int) -> int | None:
     if not header.stated_counts:
         return None
     return count if count in header.stated_counts else header.stated_counts[0]
+
+
+def _outside(lines: Sequence[Line], marks: Sequence[Mark], chain: Chain) -> list[Rejection]:
+    """Questions that no number of the chain belongs to: the numbers begin anew, or one was not seen."""
+    starts = [(n.line, n.stop) for n in chain.numbers]
+    places = [(mark.line, mark.start) for mark in marks]
+    cuts = [bisect_left(places, start) for start in starts]
+    found: list[Rejection] = []
+    if options.whole_sets(lines, marks[: cuts[0]]):
+        found.append(Rejection("incomplete", "options stand before question 1"))
+    for this, begin, end in zip(chain.numbers, cuts, [*cuts[1:], len(marks)], strict=True):
+        if end - begin >= 8 and (sets := options.whole_sets(lines, marks[begin:end])) > 1:
+            found.append(Rejection("incomplete", f"question {this.number} has the options of {sets} questions"))
+    return found
 
 
 def _counts(chain: Chain, stated: int | None, statements: Sequence[int]) -> list[Rejection]:
@@ -174,10 +191,14 @@ def _with_image_numbers(
     return chain
 
 
-def _margin(lines: Sequence[Line]) -> float:
-    """The right edge of the text. Of many lines not the very last edge: hanging punctuation is none."""
+def _margin(lines: Sequence[Line], pages: Sequence[Page]) -> float:
+    """The right edge of the text. Of many lines not the very last edge: hanging punctuation is none.
+
+    Where no line is long it is not known, but no page leaves two fifths of its width empty.
+    """
     edges = sorted((line.x1 for line in lines), reverse=True)
-    return edges[min(2, len(edges) // 20)] if edges else 0.0
+    least = 0.6 * max(page.width for page in pages)
+    return max(least, edges[min(2, len(edges) // 20)]) if edges else least
 
 
 def _body_size(lines: Sequence[Line]) -> float:
@@ -203,7 +224,8 @@ def _items(reading: _Reading, trace: Trace | None) -> tuple[list[PaperItem], lis
             if (marks[at].line, marks[at].start) >= (here.line, here.stop):
                 own.append(marks[at])
             at += 1
-        draft = options.assemble(
+        own = options.one_set(lines, own) if len({mark.letter for mark in own}) < len(own) else own
+        draft = assembly.assemble(
             lines, (here.line, here.stop), last, own, reading.margin, _stops(lines, leads, here.number)
         )
         if trace:
@@ -211,7 +233,7 @@ def _items(reading: _Reading, trace: Trace | None) -> tuple[list[PaperItem], lis
         found = _group(reading, leads, draft.loose, here.number + 1, after) if draft.loose else []
         shared += found
         headed = next((m for m in draft.loose if _MULTIPLE.match(lines[m].text)), None)
-        unexplained = bool(draft.loose) and not found and not layout.section_kind(lines[draft.loose[0]].text)
+        unexplained = bool(draft.loose) and not found and not layout.is_heading(lines[draft.loose[0]].text)
         item = _item(reading, here, after, draft, own)
         flags = ["loose_text_before"] if loose_before else []
         flags += ["loose_text_after"] if unexplained and headed is None else []
@@ -227,7 +249,7 @@ def _items(reading: _Reading, trace: Trace | None) -> tuple[list[PaperItem], lis
 def _stops(lines: Sequence[Line], leads: dict[int, tuple[int, int]], current: int) -> Callable[[int], bool]:
     def stops(k: int) -> bool:
         text = lines[k].text
-        return (k in leads and leads[k][0] > current) or bool(layout.section_kind(text) or _MULTIPLE.match(text))
+        return (k in leads and leads[k][0] > current) or layout.is_heading(text) or bool(_MULTIPLE.match(text))
 
     return stops
 
@@ -273,7 +295,7 @@ def _with_groups(items: Sequence[PaperItem], shared: Sequence[Group]) -> list[Pa
 def _item(reading: _Reading, here: Number, after: Number | None, draft: Draft, marks: Sequence[Mark]) -> PaperItem:
     lines = reading.lines
     parts = [draft.stem, *(draft.options[letter] for letter in sorted(draft.options))]
-    question, *folded = fold_all([options.text_of(lines, chunks) for chunks in parts])
+    question, *folded = fold_all([assembly.text_of(lines, chunks) for chunks in parts])
     texts = dict(zip(sorted(draft.options), folded, strict=True))
     used = sorted(
         {c.line for c in [*draft.stem, *(c for chunks in draft.options.values() for c in chunks)]} | {here.line}

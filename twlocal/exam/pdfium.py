@@ -8,7 +8,6 @@ convert; what it fills in is read by numpy, a page at a time: a tenth of what pd
 from __future__ import annotations
 
 import ctypes
-import re
 from collections import Counter, deque
 from dataclasses import dataclass
 from functools import cache
@@ -21,7 +20,7 @@ import pypdfium2.raw as raw
 from .chars import DRAWN_GAP, NO_CHARS, NO_SPACE, REAL_SPACE, Array, Chars
 from .frame import Frame
 from .glyphs import MARKERS
-from .page import Box, UnreadablePdf
+from .page import UnreadablePdf
 
 
 class _Handle(ctypes.c_void_p):
@@ -111,18 +110,31 @@ def pdfium() -> Pdfium:
     )
 
 
-def direction(lib: Pdfium, textpage: Any, number: int) -> int:
+@dataclass(frozen=True)
+class Text:
+    """What a page's text layer holds: a code point for each pdfium index, and the indices `at` which there is ink."""
+
+    pointer: ctypes.c_void_p
+    codes: Array
+    at: Array
+
+
+def text(lib: Pdfium, textpage: Any) -> Text:
+    """Reads a page's text layer. It holds good as long as `textpage` is open."""
+    count = max(0, lib.raw.FPDFText_CountChars(textpage))
+    codes = _codes(lib, textpage, count)
+    seen = _SEEN[np.where(codes < 0x10000, codes, 0xFFFD)]
+    return Text(ctypes.cast(textpage, ctypes.c_void_p), codes, np.flatnonzero(seen))
+
+
+def direction(lib: Pdfium, layer: Text, number: int) -> int:
     """How far the page's text is turned, in whole quarter turns, by the angle most of its characters have.
 
     Raises `UnreadablePdf` (`rotated`) when it runs askew.
     """
-    count = lib.raw.FPDFText_CountChars(textpage)
-    if count <= 0:
-        return 0
-    pointer = ctypes.cast(textpage, ctypes.c_void_p)
-    # An odd step, so that every other character's being a generated space cannot hide the rest from the sample.
-    step = 1 if count < 40 else 1 + max(1, count // 30) // 2 * 2
-    found = list(map(lib.angle, repeat(pointer), range(0, count, step)))
+    # Of those that are seen: pdfium's own line ends have no angle.
+    some = layer.at[:: 1 + len(layer.at) // 30].tolist()
+    found = list(map(lib.angle, repeat(layer.pointer), some))
     if not any(found):
         return 0  # most pages
     angles = Counter(round(angle * 57.29578) for angle in found)
@@ -137,10 +149,10 @@ def direction(lib: Pdfium, textpage: Any, number: int) -> int:
 
 
 def _seen() -> Array:
-    """Which code points of the BMP are seen; the last two, which are no characters, stand for pdfium's own signs."""
+    """Which code points of the BMP are seen."""
     seen: Array = np.ones(0x10000, dtype=bool)
     seen[: 0x20 + 1] = False
-    seen[[0x7F, 0xA0, 0xAD, 0x3000, 0xFEFF, 0xFFFE, 0xFFFF]] = False
+    seen[[0x7F, 0xA0, 0xAD, 0x3000, 0xFEFF]] = False
     return seen
 
 
@@ -153,62 +165,59 @@ def _needs_font() -> Array:
 
 
 _SEEN, _NEEDS_FONT = _seen(), _needs_font()
+_ASKEW = 0.2  # the tangent of the angle from which on text runs another way
 
 
-def chars(lib: Pdfium, textpage: Any, frame: Frame) -> Chars:
+def chars(lib: Pdfium, layer: Text, frame: Frame) -> Chars:
     """The page's visible characters in the text stream's order."""
-    count = lib.raw.FPDFText_CountChars(textpage)
-    if count <= 0:
+    if not len(layer.at):
         return NO_CHARS
-    pointer = ctypes.cast(textpage, ctypes.c_void_p)
-    codes = _codes(lib, textpage, pointer.value, count)
-    seen = _SEEN[np.minimum(codes, 0xFFFD)]
-    seen |= codes > 0xFFFF
-    at = np.flatnonzero(seen)
-    if not len(at):
-        return NO_CHARS
-    inked = at.tolist()
+    pointer, inked = layer.pointer, layer.at.tolist()
     places = _straight if frame.turned == 0 else _turned
-    codes_seen = codes[at]
-    private = np.flatnonzero(_NEEDS_FONT[np.minimum(codes_seen, 0xFFFD)])
+    codes = layer.codes[layer.at]
+    private = np.flatnonzero(_NEEDS_FONT[np.minimum(codes, 0xFFFD)])
     return Chars(
-        codes_seen,
+        codes,
         *places(lib, pointer, inked, frame),
-        space=_spaces(lib, pointer, codes, seen, at),
+        space=_spaces(lib, layer),
         fonts={k: _font(lib, pointer, inked[k]) for k in private.tolist()},
     )
 
 
-def _spaces(lib: Pdfium, pointer: ctypes.c_void_p, codes: Array, seen: Array, at: Array) -> Array:
-    """What stands before each of the visible characters, which are those `at` (places in `codes`, where `seen`)."""
+def _spaces(lib: Pdfium, layer: Text) -> Array:
+    """What stands before each of the visible characters."""
+    codes, at = layer.codes, layer.at
     spaces: Array = np.full(len(at), NO_SPACE, dtype=np.uint8)
     spaces[1:][np.diff(at) > 1] = DRAWN_GAP
     # Line ends, which most of what is not seen are, come from pdfium itself.
     ends = (codes[:-1] == 13) & (codes[1:] == 10)
-    asked = ~seen
+    asked: Array = np.ones(len(codes), dtype=bool)
+    asked[at] = False
     asked[:-1] &= ~ends
     asked[1:] &= ~ends
     blanks = np.flatnonzero(asked)
-    made_up = np.fromiter(map(lib.generated, repeat(pointer), blanks.tolist()), dtype=bool, count=len(blanks))
+    made_up = np.fromiter(map(lib.generated, repeat(layer.pointer), blanks.tolist()), dtype=bool, count=len(blanks))
     before: Array = np.searchsorted(at, blanks[~made_up])
     spaces[before[(before > 0) & (before < len(at))]] = REAL_SPACE
     return spaces
 
 
-def _codes(lib: Pdfium, textpage: Any, pointer: int | None, count: int) -> Array:
-    """One code point a pdfium index. Hyphens that pdfium hides at a line's end (U+0002) come back as hyphens."""
+def _codes(lib: Pdfium, textpage: Any, count: int) -> Array:
+    """One code point a pdfium index. Hyphens that pdfium hides where a word is broken come back as hyphens."""
     buffer = (ctypes.c_ushort * (count + 1))()
-    written = lib.text(pointer, 0, count, ctypes.addressof(buffer))
+    written = lib.text(ctypes.cast(textpage, ctypes.c_void_p).value, 0, count, ctypes.addressof(buffer))
     codes = np.frombuffer(buffer, dtype=np.uint16, count=count).astype(np.uint32)
     if written != count + 1 or ((codes >= 0xD800) & (codes < 0xE000)).any():
         # Characters outside the BMP, or some that pdfium leaves out of the bulk text: ask for each.
         codes = np.array([lib.raw.FPDFText_GetUnicode(textpage, k) for k in range(count)], dtype=np.uint32)
         codes[(codes >= 0x110000) | ((codes >= 0xD800) & (codes < 0xE000))] = 0xFFFD
-    codes[codes == 2] = ord("-")
+    for k in np.flatnonzero((codes == 0x0000) | (codes == 0x0002) | (codes >= 0xFFFE) & (codes <= 0xFFFF)).tolist():
+        # What is no hidden hyphen is a glyph that has no code point in the file.
+        codes[k] = ord("-") if codes[k] == 0x0002 or raw.FPDFText_IsHyphen(textpage, k) == 1 else 0xFFFD
     return codes
 
 
-# x0 and x1 of every character, its level, and the levels.
+# x0 and x1 of every character, its level, and the levels; a size below 0 is one of text that runs another way.
 _Places = tuple[Array, Array, Array, Array]
 
 
@@ -238,12 +247,16 @@ def _origins(lib: Pdfium, pointer: ctypes.c_void_p, indices: list[int]) -> tuple
 
 
 def _sizes(lib: Pdfium, pointer: ctypes.c_void_p, indices: list[int]) -> Array:
-    """The sizes in points at which characters are drawn: the font's size, scaled by the text's matrix."""
+    """The sizes in points at which characters are drawn: the font's size, scaled by the text's matrix.
+
+    Below 0 where the text does not run as that of the page (a stamp along the margin).
+    """
     room, count = lib.rooms.matrix, len(indices)
     known = np.fromiter(map(lib.matrix, repeat(pointer), indices, room.places(count)), dtype=bool, count=count)
     own = np.fromiter(map(lib.font_size, repeat(pointer), indices), dtype=np.float64, count=count)
-    matrices: Array = room.filled(count).astype(np.float64)  # a, b, c, d, e, f
-    return np.where(known, own * np.hypot(matrices[:, 2], matrices[:, 3]), 1.0)
+    a, b, c, d, _, _ = room.filled(count).astype(np.float64).T
+    upright = np.abs(b) <= _ASKEW * np.abs(a)
+    return np.where(known, own * np.hypot(c, d) * np.where(upright, 1, -1), 1.0)
 
 
 def _turned(lib: Pdfium, pointer: ctypes.c_void_p, inked: list[int], frame: Frame) -> _Places:
@@ -253,7 +266,7 @@ def _turned(lib: Pdfium, pointer: ctypes.c_void_p, inked: list[int], frame: Fram
     edges = [room.filled(count)[:, 0].tolist() for room in rooms]
     spans = [frame.box(*four)[:2] for four in zip(*edges, strict=True)]
     baselines = [frame.point(*two)[1] for two in zip(*(a.tolist() for a in _origins(lib, pointer, inked)), strict=True)]
-    levels = list(zip(baselines, _sizes(lib, pointer, inked).tolist(), strict=True))
+    levels = list(zip(baselines, np.abs(_sizes(lib, pointer, inked)).tolist(), strict=True))
     x0, x1 = np.array(spans, dtype=np.float64).T
     distinct = {level: k for k, level in enumerate(dict.fromkeys(levels))}
     return x0, x1, np.array([distinct[level] for level in levels]), np.array([*distinct])
@@ -263,128 +276,3 @@ def _font(lib: Pdfium, pointer: ctypes.c_void_p, k: int) -> str:
     buffer, flags = ctypes.create_string_buffer(128), ctypes.c_int()
     lib.font(pointer, k, buffer, 128, ctypes.byref(flags))
     return buffer.value.decode("utf-8", "replace")
-
-
-@dataclass(frozen=True)
-class Objects:
-    """A page's objects by their place: the handle of the font each is set in; None for what is no text."""
-
-    page: ctypes.c_void_p
-    fonts: list[int | None]
-
-
-def objects(lib: Pdfium, page: Any) -> Objects:
-    pointer = ctypes.cast(page, ctypes.c_void_p)
-    count = max(0, lib.raw.FPDFPage_CountObjects(page))
-    return Objects(pointer, list(map(lib.object_font, map(lib.get_object, repeat(pointer), range(count)))))
-
-
-def _object(lib: Pdfium, found: Objects, k: int) -> Any:
-    return ctypes.cast(lib.get_object(found.page, k), lib.raw.FPDF_PAGEOBJECT)
-
-
-# Fonts that are often not embedded and of which pdfium has a substitute on every machine.
-_LATIN_FONT = re.compile(
-    r"(?:[A-Z]{6}\+)?(?:times|arial|helvetica|courier|symbol|zapf|wingdings|calibri|cambria|verdana|tahoma|georgia)",
-    re.I,
-)
-
-
-def glyphless(lib: Pdfium, found: Objects) -> bool:
-    """Whether text of the page has no glyphs: a CJK font that is neither embedded nor installed.
-
-    pdfium leaves such text out of the layer, without a word, and an item would silently lose a part of its stem.
-    """
-    raw = lib.raw
-    foreign = {font for font in set(found.fonts) if font and _is_foreign(raw, ctypes.cast(font, raw.FPDF_FONT))}
-    for k, font in enumerate(found.fonts) if foreign else ():
-        if font in foreign and (edges := _bounds(raw, _object(lib, found, k))):
-            left, bottom, right, top = edges
-            if right - left < 0.01 or top - bottom < 0.01:
-                return True
-    return False
-
-
-def _is_foreign(raw: Any, font: Any) -> bool:
-    if raw.FPDFFont_GetIsEmbedded(font) != 0:
-        return False
-    name = ctypes.create_string_buffer(128)
-    get_name = getattr(raw, "FPDFFont_GetBaseFontName", None) or raw.FPDFFont_GetFontName  # renamed in pdfium 6500
-    get_name(font, name, 128)
-    return not _LATIN_FONT.match(name.value.decode("utf-8", "replace"))
-
-
-_Matrix = tuple[float, float, float, float, float, float]
-_Edges = tuple[float, float, float, float]  # left, bottom, right, top
-_THIN = 1.6  # points; the Ministry's blanks and underlines are 0.6 thick, its boxes 1.0
-
-
-def boxes(lib: Pdfium, found: Objects, frame: Frame) -> tuple[Box, ...]:
-    """Images, rules and drawings among the page's objects."""
-    drawn: list[Box] = []
-    for k, font in enumerate(found.fonts):
-        if font is None:
-            _collect(lib.raw, _object(lib, found, k), None, drawn, 0)
-    return tuple(Box(kind, *frame.box(x0, x1, y0, y1), pixels) for kind, x0, x1, y0, y1, pixels in drawn)
-
-
-def _collect(raw: Any, item: Any, matrix: _Matrix | None, found: list[Box], depth: int) -> None:
-    """Adds what an object draws, in user space; `matrix` is that of the forms around it."""
-    kind = raw.FPDFPageObj_GetType(item)
-    if kind == raw.FPDF_PAGEOBJ_FORM:
-        if depth < 8:  # a form may draw itself; deeper nesting than this is no exam paper
-            own = raw.FS_MATRIX()
-            raw.FPDFPageObj_GetMatrix(item, own)
-            inner = (own.a, own.b, own.c, own.d, own.e, own.f)
-            inner = _multiply(inner, matrix) if matrix else inner
-            for k in range(max(0, raw.FPDFFormObj_CountObjects(item))):
-                _collect(raw, raw.FPDFFormObj_GetObject(item, k), inner, found, depth + 1)
-        return
-    if kind == raw.FPDF_PAGEOBJ_TEXT or not (edges := _bounds(raw, item)):
-        return
-    left, bottom, right, top = edges
-    if matrix:
-        corners = [_apply(matrix, x, y) for x in (left, right) for y in (bottom, top)]
-        left, right = min(c[0] for c in corners), max(c[0] for c in corners)
-        bottom, top = min(c[1] for c in corners), max(c[1] for c in corners)
-    if kind == raw.FPDF_PAGEOBJ_IMAGE:
-        wide, high = ctypes.c_uint(), ctypes.c_uint()
-        raw.FPDFImageObj_GetImagePixelSize(item, wide, high)
-        found.append(Box("image", left, right, bottom, top, (wide.value, high.value)))
-    elif kind == raw.FPDF_PAGEOBJ_PATH and _inked(raw, item):
-        thin = min(right - left, top - bottom) <= _THIN
-        found.append(Box("rule" if thin else "drawing", left, right, bottom, top))
-    elif kind == raw.FPDF_PAGEOBJ_SHADING:
-        found.append(Box("drawing", left, right, bottom, top))
-
-
-def _bounds(raw: Any, item: Any) -> _Edges | None:
-    edges = ctypes.c_float(), ctypes.c_float(), ctypes.c_float(), ctypes.c_float()
-    if not raw.FPDFPageObj_GetBounds(item, *edges):
-        return None
-    left, bottom, right, top = edges
-    return left.value, bottom.value, right.value, top.value
-
-
-def _inked(raw: Any, path: Any) -> bool:
-    """Whether a path leaves a mark: one that is neither filled nor stroked, or filled in white, does not."""
-    fill, stroke = ctypes.c_int(), ctypes.c_int()
-    raw.FPDFPath_GetDrawMode(path, fill, stroke)
-    if stroke.value:
-        return True
-    if not fill.value:
-        return False
-    red, green, blue, alpha = (ctypes.c_uint() for _ in range(4))
-    raw.FPDFPageObj_GetFillColor(path, red, green, blue, alpha)
-    return alpha.value > 0 and min(red.value, green.value, blue.value) < 250
-
-
-def _multiply(first: _Matrix, then: _Matrix) -> _Matrix:
-    a, b, c, d, e, f = first
-    p, q, r, s, t, u = then
-    return (a * p + b * r, a * q + b * s, c * p + d * r, c * q + d * s, e * p + f * r + t, e * q + f * s + u)
-
-
-def _apply(matrix: _Matrix, x: float, y: float) -> tuple[float, float]:
-    a, b, c, d, e, f = matrix
-    return a * x + c * y + e, b * x + d * y + f

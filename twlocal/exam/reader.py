@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from . import pdfium
+from . import drawn, pdfium
 from .chars import NO_SPACE, REAL_SPACE, Char, Chars
 from .frame import Frame
 from .page import Page, UnreadablePdf
@@ -76,16 +76,17 @@ def read_page(document: Any, index: int, data: bytes) -> Page:
     try:
         if not textpage:
             raise UnreadablePdf("damaged", f"the text of page {index + 1} cannot be loaded")
-        frame = _frame(raw, page, pdfium.direction(lib, textpage, index + 1))
-        objects = pdfium.objects(lib, page)
-        boxes = pdfium.boxes(lib, objects, frame)
-        plumbed = pdfium.glyphless(lib, objects)
-        chars = _plumbed(data, index, frame) if plumbed else pdfium.chars(lib, textpage, frame)
+        layer = pdfium.text(lib, textpage)
+        frame = _frame(raw, page, pdfium.direction(lib, layer, index + 1))
+        objects = drawn.objects(lib, page)
+        boxes = drawn.boxes(lib, objects, frame)
+        plumbed = drawn.glyphless(lib, objects)
+        chars = _plumbed(data, index, frame) if plumbed else pdfium.chars(lib, layer, frame)
     finally:
         if textpage:
             raw.FPDFText_ClosePage(textpage)
         raw.FPDF_ClosePage(page)
-    return Page(index + 1, *frame.size, chars, boxes, frame.turned)
+    return Page(index + 1, *frame.size, chars, (*boxes, *drawn.askew(chars)), frame.turned)
 
 
 def _frame(raw: Any, page: Any, turned: int) -> Frame:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from .assembly import Chunk, Draft
 from .key import bands
 from .lines import Line
 from .model import PaperItem, Region
 from .number import Number
-from .options import Chunk, Draft, Mark
+from .options import Mark
 from .page import Page
 from .paper import parse_pages
 

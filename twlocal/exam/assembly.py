@@ -1,0 +1,221 @@
+"""How the lines of one item fall into its stem and its options.
+
+Options stand 1×4, 2×2 or 4×1, on the number's line, wrapped, across pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from .glyphs import is_wide
+from .lines import Line, join
+from .options import Mark
+
+# In em.
+_INDENT = 2.0  # how far the wrapped lines of an option are set in from its mark, at most
+_OUT = 0.5  # how far to the left of its mark, or into the next column, a line may stand
+_SLACK = 1.5  # a full stop may not begin a line and takes the character before it along
+_APART = 3.0  # how far two lines of one paragraph are apart, at most
+
+
+class Chunk(NamedTuple):
+    """A stretch of one line that belongs to one option or to the stem: characters `start` to `stop` of it."""
+
+    line: int
+    start: int
+    stop: int
+
+
+@dataclass
+class Draft:
+    """An item as far as its lines tell: what belongs to the stem, to each option, and what belongs to neither."""
+
+    stem: list[Chunk] = field(default_factory=list)
+    options: dict[str, list[Chunk]] = field(default_factory=dict)
+    loose: list[int] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
+    repeated: list[str] = field(default_factory=list)
+
+    def empty(self, letter: str) -> bool:
+        """Whether an option has its mark and no text yet."""
+        return all(chunk.start == chunk.stop for chunk in self.options[letter])
+
+
+def assemble(
+    lines: Sequence[Line],
+    first: tuple[int, int],
+    last: int,
+    marks: Sequence[Mark],
+    margin: float,
+    stops: Callable[[int], bool],
+) -> Draft:
+    """Distributes `lines[first[0]:last]` over a stem and options.
+
+    `first` is the line and the character after the number, `last` the line where the next item begins, `marks` the
+    item's own marks, `margin` the right edge of the text in points. `stops(k)` says that line `k` begins something that
+    belongs to no item (a passage's lead, a heading). What follows the options and is no wrapped end of one is loose.
+    """
+    draft = Draft()
+    on_line: dict[int, list[Mark]] = {}
+    for mark in marks:
+        on_line.setdefault(mark.line, []).append(mark)
+    row: list[Mark] = []  # the marks of the last line that had some
+    columns: list[_Column] = []  # how far each of their options has come
+    previous: Line | None = None
+    left = len(marks)
+    edge = min((mark.x0 for mark in marks), default=0.0)
+    for k in range(first[0], last):
+        line = lines[k]
+        begin = first[1] if k == first[0] else 0
+        here = on_line.get(k, [])
+        if row and not here:
+            if not left and (stops(k) or _far(previous, line)):
+                draft.loose = list(range(k, last))
+                break
+            if wrapped := _in_columns(line, columns):
+                draft.flags.append("wrapped_in_columns")
+                for column, start, stop in wrapped:
+                    draft.options[column.letter].append(Chunk(k, start, stop))
+                columns = [c.grown(next((line.ends[e - 1] for o, _, e in wrapped if o is c), None)) for c in columns]
+                previous = line
+                continue
+            open_end = draft.empty(row[-1].letter)
+            if not left and (line.x0 < edge - _OUT * line.size or not (open_end or _wraps(previous, line, margin))):
+                draft.loose = list(range(k, last))
+                break
+        lead = here[0].start if here else len(line)
+        if lead > begin:
+            if not row:
+                draft.stem.append(Chunk(k, begin, lead))
+            else:
+                for letter, chunk in _continue(lines, Chunk(k, begin, lead), row, margin, draft):
+                    draft.options[letter].append(chunk)
+                columns = [c.grown(line.ends[lead - 1] if c is columns[-1] else None) for c in columns]
+        ends = [*(m.start for m in here[1:]), len(line)][: len(here)]
+        for mark, stop in zip(here, ends, strict=True):
+            if mark.letter in draft.options:
+                draft.repeated.append(mark.letter)
+            draft.options.setdefault(mark.letter, []).append(Chunk(k, mark.stop, stop))
+            left -= 1
+        if here:
+            row = here
+            limits = [*(mark.x0 for mark in here[1:]), margin]
+            columns = [
+                _Column(mark.letter, mark.x0, limit, line.ends[stop - 1])
+                for mark, limit, stop in zip(here, limits, ends, strict=True)
+            ]
+        previous = line
+    return draft
+
+
+def _far(previous: Line | None, line: Line) -> bool:
+    """Whether a line stands too far below the one before it to be of one paragraph with it."""
+    return (
+        previous is not None
+        and previous.page == line.page
+        and line.baseline - previous.baseline > _APART * max(line.size, previous.size)
+    )
+
+
+@dataclass(frozen=True)
+class _Column:
+    """An option of a row: where its mark stands, where the next one (or the margin) does, and where its last line ends.
+
+    `end` is None once a line has passed on which the option had nothing.
+    """
+
+    letter: str
+    x0: float
+    limit: float
+    end: float | None
+
+    def grown(self, end: float | None) -> _Column:
+        return _Column(self.letter, self.x0, self.limit, end)
+
+    def full(self, word: float, size: float) -> bool:
+        """Whether a word of this width would not have fitted any more."""
+        return self.end is not None and self.end + word + _SLACK * size >= self.limit
+
+    def holds(self, x0: float, x1: float, size: float, inset: float) -> bool:
+        """Whether a stretch of text stands where a wrapped line of the option does."""
+        return self.x0 + inset * size <= x0 <= self.x0 + _INDENT * size and x1 <= self.limit + _OUT * size
+
+
+def _in_columns(line: Line, columns: Sequence[_Column]) -> list[tuple[_Column, int, int]] | None:
+    """A line whose parts each go on with the option above them: the column, and first and last character of each part.
+
+    None where that is not sure. Several parts must each stand under an option that had filled its column. A single one
+    must stand there too, set in from the mark, while the last option had room left: in running text it is the last one
+    that goes on at the left edge.
+    """
+    size = line.size
+    cuts = [k for k in range(1, len(line)) if line.gap(k) >= size]
+    parts = list(zip([0, *cuts], [*cuts, len(line)], strict=True))
+    found: list[tuple[_Column, int, int]] = []
+    for start, stop in parts:
+        x0, x1 = line.starts[start], line.ends[stop - 1]
+        column = next((c for c in reversed(columns) if x0 >= c.x0 - _OUT * size), None)
+        inset = -_OUT if len(parts) > 1 else _OUT
+        if column is None or not column.holds(x0, x1, size, inset):
+            return None
+        if not column.full(first_word(line.part(start, stop)), size):
+            return None
+        found.append((column, start, stop))
+    if len({column.letter for column, _, _ in found}) < len(found):
+        return None
+    if len(found) == 1:
+        last = columns[-1]
+        spread = any(c.end is not None and c.limit - c.end > 0.9 * size for c in columns[:-1])
+        if found[0][0] is last or last.full(size, size) or not spread:
+            return None
+    return found
+
+
+def _wraps(previous: Line | None, line: Line, margin: float) -> bool:
+    """Whether `line` can be the wrapped rest of `previous`: its first word would not have fitted there."""
+    if previous is None:
+        return True
+    return previous.x1 + first_word(line) + _SLACK * line.size >= margin
+
+
+def first_word(line: Line) -> float:
+    """The width in points of what cannot be broken at the beginning of a line: a Latin word, or one character."""
+    end = 1
+    while end < len(line):
+        if is_wide(line.texts[end - 1][-1]) or line.spaces[end] or line.pieces[end].startswith(" "):
+            break
+        end += 1
+    return line.ends[end - 1] - line.x0
+
+
+def _continue(
+    lines: Sequence[Line], chunk: Chunk, row: Sequence[Mark], margin: float, draft: Draft
+) -> list[tuple[str, Chunk]]:
+    """Which options of the row above a line without marks goes on with.
+
+    In running text it is the last one, and then the row above reaches the margin. In columns every part of the line
+    goes on with the option that it stands under.
+    """
+    line, above = lines[chunk.line], lines[row[-1].line]
+    size = line.size
+    if len(row) == 1 or above.x1 + 2 * size >= margin or chunk.line - row[-1].line > 1:
+        return [(row[-1].letter, chunk)]
+    columns = [(mark.x0 - 0.5 * size, mark.letter) for mark in row]
+    parts: list[tuple[str, Chunk]] = []
+    start = chunk.start
+    for k in range(chunk.start, chunk.stop + 1):
+        ends = k == chunk.stop
+        if not ends and (k == start or line.gap(k) < size):
+            continue
+        letter = next((name for x, name in reversed(columns) if line.starts[start] >= x), row[0].letter)
+        parts.append((letter, Chunk(chunk.line, start, k)))
+        start = k
+    draft.flags.append("wrapped_in_columns")
+    return parts
+
+
+def text_of(lines: Sequence[Line], chunks: Sequence[Chunk]) -> str:
+    """The chunks' text as one paragraph."""
+    return join(lines[c.line].slice(c.start, c.stop) for c in chunks)
