@@ -289,6 +289,12 @@ def test_native_sentences_hold_no_term(text: str) -> None:
     assert found(text) == []
 
 
+@pytest.mark.parametrize("text", ["戰斗機几乎全毀", "鬆山機場", "幹擾與乾預", "曆史上的皇天後土", "資源丰富"])
+def test_what_a_conversion_left_or_made_is_shown(text: str) -> None:
+    assert found(text, REVIEW) and not found(text, STRICT)
+    assert found("戰鬥、斗六、茶几、松山、占卜、干擾、干預、張三丰、農曆史料、皇天后土、面積") == []
+
+
 @pytest.mark.parametrize(
     "text",
     [
