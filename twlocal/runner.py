@@ -29,6 +29,10 @@ from twlocal.served import another
 
 BATCH = 64
 GATHER_SECONDS = 0.02
+# Answers that may wait to be stored before nothing more is asked, and how often it is looked whether they have become
+# fewer: an engine that is faster than the disk would fill the memory with what is lost when the process is killed.
+AHEAD = 32 * BATCH
+AHEAD_SECONDS = 0.02
 _LOOKS = 2  # how often, meanwhile, it is seen whether a whole batch has come already
 # Long enough for an answer in flight to end, short enough that nobody presses Ctrl-C a second time by then.
 GRACE_SECONDS = 8.0
@@ -127,6 +131,7 @@ class _Sitting:
         self._runs, self._plan = runs, plan
         self._here, self._stop, self._watcher = here, stop, watcher
         self._queue: queue.SimpleQueue[Completion | BaseException | None] = queue.SimpleQueue()
+        self._over = threading.Event()  # nobody stores what is answered any more
         self._orders: dict[str, str] = {}  # of what was asked and not stored, by the request's key
         self._answers = 0
         self._earlier: list[Mapping[str, Any]] = []  # what earlier sittings' engines told of the model
@@ -201,7 +206,10 @@ class _Sitting:
     def _pump(self, pending: list[Key]) -> None:
         engine = threading.Thread(target=self._ask, args=(pending,), name="twlocal-engine", daemon=True)
         engine.start()
-        self._write()
+        try:
+            self._write()
+        finally:
+            self._over.set()
         engine.join(timeout=1)
 
     def _ask(self, pending: list[Key]) -> None:
@@ -216,7 +224,9 @@ class _Sitting:
     def _requests(self, pending: list[Key]) -> Iterator[Request]:
         rows, protocol = self._plan.rows, self._plan.protocol  # a row's number is its place
         for key in pending:
-            if self._stop.requested.is_set():
+            while self._queue.qsize() > AHEAD and not self._over.wait(AHEAD_SECONDS):
+                pass
+            if self._stop.requested.is_set() or self._over.is_set():
                 return
             item, name = rows[key[0]].item, _name(key)
             order = protocol.order(item, key[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import count
@@ -72,7 +73,7 @@ def test_writing_the_plan_leaves_no_second_copy_of_the_texts(tmp_path, model_fil
     runs = Runs(open_store(tmp_path / "plan.db"), tmp_path / "plan.db")
     wish = Wish(model=str(model_file), bench=str(make_questions(5)), protocol="box", backend="scripted")
     planned = evaluate.prepare(wish, runs, evaluate.Surroundings(environ={})).plan
-    texts = [text for row in planned.rows for text in (row.item.question, *row.item.options)]
+    texts = [row.item._texts for row in planned.rows]
     before = [sys.getsizeof(text) for text in texts]
     runs.ensure(planned, at="2026-01-01T00:00:00Z")
     assert [sys.getsizeof(text) for text in texts] == before
@@ -121,6 +122,28 @@ def test_nothing_waits_for_a_full_batch(work):
 def test_answers_one_by_one_are_committed_one_by_one(work):
     runs, engine = work(5, 1, patient=True)
     assert [len(batch) for batch in runs.batches] == [1] * 5 and all(engine.waited)
+
+
+class Eager(Engine):
+    """Answers at once, and remembers how many answers were not stored yet when it got the next question."""
+
+    most = 0
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
+        for number, request in enumerate(requests):
+            self.most = max(self.most, number - sum(map(len, self._runs.batches)))
+            yield Completion(request.key, text=f"\\boxed{{A}} {request.key}", finish="stop")
+
+
+class Slow(Silence):
+    def stored(self, *_: Any) -> None:
+        time.sleep(0.01)
+
+
+def test_an_engine_that_is_faster_than_the_disk_is_not_asked_for_more_than_can_be_stored(begin, monkeypatch):
+    monkeypatch.setattr(runner, "AHEAD", 16)
+    runs, engine = begin(Eager, Slow(), questions=400)
+    assert runs.get().complete and 0 < engine.most <= 16 + runner.BATCH + 1
 
 
 class Mixed(Engine):
