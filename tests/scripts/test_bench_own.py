@@ -1,9 +1,10 @@
-"""The pure parts of the benchmarks of start, loading and storing: figures nobody can trust are worse than none."""
+"""The pure parts of the benchmarks of start, load, storing, memory: figures nobody can trust are worse than none."""
 
 from __future__ import annotations
 
 import csv
 import importlib
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -120,3 +121,25 @@ def test_store_goals_are_shares_of_sqlite_alone(script):
     }
     assert [line[:6].strip() for line in store.goals(found)] == ["met", "MISSED"]
     assert store.rows(found)[3] == [store.RUN, "25", "0.25", "40000", "30000"]
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+def test_memory_is_noted_at_each_step_of_a_run(script, tmp_path, monkeypatch):
+    memory = script("bench_memory")
+    monkeypatch.syspath_prepend(str(script("bench_store").PLUGINS))
+    script("bench_load").write_questions(tmp_path / "questions.csv", 30)
+    seen = memory.run(tmp_path, 30)
+    steps = [step for step, _, _ in seen]
+    assert steps[:3] == ["begun", "questions read, run planned", "plan written"] and steps[-1] == "100% answered"
+    assert all(0 < held <= 1.01 * most for _, held, most in seen)
+
+
+def test_memory_is_little_and_flat_or_missed(script):
+    memory = script("bench_memory")
+    seen = [("begun", 30.0, 30.0), ("10% answered", 200.0, 250.0), ("100% answered", 240.0, 250.0)]
+    assert [line[:6].strip() for line in memory.goals(seen)] == ["met", "MISSED"]
+    seen[-1] = ("100% answered", 210.0, 310.0)
+    assert [line[:6].strip() for line in memory.goals(seen)] == ["MISSED", "met"]
