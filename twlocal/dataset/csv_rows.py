@@ -14,7 +14,7 @@ from twlocal.errors import DatasetError
 # Long passages are legitimate; the module's default (128 KiB) is not a limit of ours. 2**31-1 fits a C long everywhere.
 _FIELD_LIMIT = 2**31 - 1
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons"}
+_DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars", "，": "full-width commas"}
 
 
 def read_csv(text: str, file: str, delimiter: str) -> Iterator[Row | Bad]:
@@ -51,6 +51,7 @@ def _lines(text: str) -> Iterator[str]:
 def _rows(lines: Iterator[str], file: str, delimiter: str) -> Iterator[Row | Bad]:
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     columns: Columns | None = None
+    header: list[str] = []
     width = 0
     line = 1
     while True:
@@ -60,12 +61,14 @@ def _rows(lines: Iterator[str], file: str, delimiter: str) -> Iterator[Row | Bad
                     # A line break inside a quoted cell is common; a whole row inside one is a stray quote.
                     if reader.line_num > line and _swallowed(cells, columns, delimiter):
                         yield Bad(line, _stray(reader.line_num))
+                    elif cells == header:
+                        yield Bad(line, "the header once more, as where files were put together")
                     elif cells[0].strip() or any(cell.strip() for cell in cells):
                         yield line, columns, cells
                 elif any(cell.strip() for cell in cells):
                     if columns is None:
                         columns = _header(cells, file, line, delimiter)
-                        width = columns.width
+                        header, width = cells, columns.width
                     else:
                         yield Bad(
                             line, f"{len(cells)} cells where the header has {width}{_until(line, reader.line_num)}"

@@ -26,11 +26,22 @@ _PLAUSIBLE = 0.8
 _WEIGHED = 50_000  # characters
 
 
+def foreign(data: bytes, file: str, *, but: str = "") -> None:
+    """Raise DatasetError for what is known to be something else than its name says, such as an error page that was
+    saved in the place of the data. `but`: what it is said to be, and therefore may be."""
+    for magic, what, way_out in _MAGIC:
+        if what != but and data.startswith(magic):
+            raise DatasetError(f"{file}: this is {what}", hint=way_out)
+    if data[:200].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype html", b"<html")):
+        raise DatasetError(
+            f"{file}: this is a web page, not data",
+            hint="it may be a login or an error page that was saved in the data's place: fetch the file again",
+        )
+
+
 def decode(data: bytes, encoding: str, file: str) -> str:
     """The text in `data`, without a byte order mark. Raises DatasetError, naming the line and the likely encoding."""
-    for magic, what, way_out in _MAGIC:
-        if data.startswith(magic):
-            raise DatasetError(f"{file}: this is {what}, not text", hint=way_out)
+    foreign(data, file)
     try:
         codec = codecs.lookup(encoding).name
     except LookupError:

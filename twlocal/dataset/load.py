@@ -12,7 +12,7 @@ from twlocal.dataset import arrow_rows, csv_rows, json_rows, sources, withdrawal
 from twlocal.dataset.benches import Bench
 from twlocal.dataset.benches import benches as bundled
 from twlocal.dataset.columns import subject_of
-from twlocal.dataset.encoding import decode
+from twlocal.dataset.encoding import decode, foreign
 from twlocal.dataset.hub import Hub, HuggingFaceHub
 from twlocal.dataset.model import Dataset, Rejected
 from twlocal.dataset.notes import Collector, compare_items
@@ -141,6 +141,9 @@ def _withdrawn(file: sources.SourceFile | None) -> dict[str, str]:
 
 def _rows(file: sources.SourceFile, encoding: str) -> Iterable[Row | Bad]:
     data = file.read()
+    match file.suffix:
+        case ".parquet" | ".arrow" | ".feather":
+            foreign(data, file.name, but="a Parquet file")
     match file.suffix:
         case ".parquet":
             return arrow_rows.read_parquet(data, file.name)

@@ -114,6 +114,8 @@ def test_long_cells(data):
         ("Question,QUESTION,A,B,C,D,answer\nq,q,1,2,3,4,A\n", "could both be"),
         ("question\tA\tB\tC\tD\tanswer\nq\t1\t2\t3\t4\tA\n", "suffix .tsv"),
         ("question;A;B;C;D;answer\nq;1;2;3;4;A\n", "semicolons: save it with commas"),
+        ("question|A|B|C|D|answer\nq|1|2|3|4|A\n", "vertical bars: save it with commas"),
+        ("question，A，B，C，D，answer\nq，1，2，3，4，A\n", "full-width commas: save it with commas"),
         ("問題,甲,乙,丙,丁,答\nq,1,2,3,4,A\n", "the first line names the columns"),
         ("第一題？,1,2,3,4,A\n", "no column question"),
         ('"question,A,B,C,D,answer\nq,1,2,3,4,A\n', "header is not valid CSV"),
@@ -224,3 +226,9 @@ def test_choices_may_be_an_object_that_names_them(data, choices, suffix):
 )
 def test_objects_of_choices_that_are_refused(data, choices, says):
     assert says in data.error("x.csv", [{"question": "q", "choices": choices, "answer": "A"}])
+
+
+def test_files_that_were_put_together_with_their_headers_say_so(data):
+    text = f"{HEADER}題一,1,2,3,4,A\n{HEADER}題二,1,2,3,4,B\n"
+    assert "x.csv:3: the header once more" in data.error("x.csv", text)
+    assert [item.question for item in data.load("x.csv", text, skip_bad=True).items] == ["題一", "題二"]

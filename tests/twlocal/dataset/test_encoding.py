@@ -87,11 +87,19 @@ def test_names_of_no_text_encoding(data, encoding):
         (b"\x1f\x8brest", "decompress"),
         (b"PAR1rest", ".parquet"),
         (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
+        (b"\n<!DOCTYPE HTML><title>404</title>", "a web page, not data"),
+        (b"\xef\xbb\xbf<html><body>login", "a web page, not data"),
         (b"question,A\nq\0,1\n", "x.csv:2: a NUL byte"),
     ],
 )
 def test_files_that_are_no_text(data, content, says):
     assert says in data.error("x.csv", content)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".json", ".jsonl"])
+def test_pages_and_pointers_in_the_place_of_data_are_named(data, suffix):
+    assert "a web page, not data" in data.error("x" + suffix, b"<!doctype html><p>Not found")
+    assert "git lfs pull" in data.error("x" + suffix, b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n")
 
 
 def test_utf16_without_a_mark_is_recognised_in_english_too():
