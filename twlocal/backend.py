@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any, Protocol, cast
 
-from twlocal.errors import EngineMissing, UsageError
+from twlocal.errors import BackendError, EngineDied, EngineMissing, TwlocalError, UsageError
 
 ENTRY_POINTS = "twlocal.backends"
 
@@ -202,6 +202,21 @@ def load(name: str) -> BackendModule:
 def spreader(module: BackendModule) -> Spreader | None:
     """`module` as one that holds other backends, None where it is an engine itself."""
     return cast(Spreader, module) if getattr(module, "SPREADS", False) else None
+
+
+def failure(error: BaseException, *, answering: bool) -> TwlocalError:
+    """What an exception of an engine means to those who look after its process.
+
+    answering: it came up while the engine answered, not while it was opened. Memory that no longer suffices and native
+    code that gives up come as RuntimeError and MemoryError; one request alone may be to blame, as for a process that
+    dies, and what the engine holds is in an unknown state. Any other exception is a fault in a program, and stays one.
+    """
+    if isinstance(error, TwlocalError):
+        return error
+    said = f"the engine failed: {type(error).__name__}: {error}"
+    if answering and isinstance(error, RuntimeError | MemoryError) and not isinstance(error, NotImplementedError):
+        return EngineDied(said, hint="less at once may help: fewer --slots; --debug shows more")
+    return BackendError(said, hint="--debug shows more")
 
 
 def missing(extra: str, package: str) -> EngineMissing:

@@ -19,17 +19,21 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from twlocal import backend as backends
 from twlocal.backend import ENGINE_DIED, Backend, Completion, Deaths, Decoding, EngineInfo, Request
-from twlocal.errors import BackendError, EngineDied, TwlocalError
+from twlocal.errors import EngineDied
 
 MAX_DEATHS = 3
 # Deaths without an answer between them, whoever is to blame: then it is the engine, and not the requests.
 MAX_RESTARTS = 20
+# With the same words of its own every time, for more than one request, and before there was one answer: so many are
+# enough, for each restart loads the model again.
+MAX_ALIKE = 4
 _LAST_WORDS = 2000
 _SIGILL, _SIGBUS = 4, getattr(signal, "SIGBUS", 7)
 # Deaths that less memory does not prevent.
@@ -89,6 +93,7 @@ class Isolated:
         source = iter(requests)
         suspects: deque[Request] = deque()
         restarts = 0
+        faults = _Faults()
         self._generating = True
         try:
             while not self._closed.is_set():
@@ -98,13 +103,17 @@ class Isolated:
                 try:
                     for completion in self._live(iter(alone) if alone else source, in_flight):
                         restarts = 0
+                        faults.answered = faults.answered or not completion.error_kind
                         yield completion
                 except EngineDied as death:
                     if self._closed.is_set():
                         return
+                    faults.add(death.message if self._child is not None and self._child.alive else "", in_flight)
                     if self._child is not None:
                         self._child.kill()  # one that told of its engine's death itself goes as well
                     restarts += 1
+                    if faults.hopeless:
+                        raise
                     if alone and not in_flight:
                         suspects.extend(alone)  # it died before it was asked
                     elif len(in_flight) == 1:
@@ -172,6 +181,28 @@ class Isolated:
         return Completion(
             key=request.key, error_kind=ENGINE_DIED, error=death.message, attempts=self._deaths[request.key]
         )
+
+
+@dataclass
+class _Faults:
+    """Faults that an engine has told of with the same words, one after the other, and which requests they struck."""
+
+    answered: bool = False
+    words: str = ""
+    count: int = 0
+    struck: set[str] = field(default_factory=set)
+
+    def add(self, words: str, keys: Iterable[str]) -> None:
+        """Count a fault; without words it is a process that died without one, which memory may have made."""
+        if words != self.words:
+            self.words, self.count, self.struck = words, 0, set()
+        self.count += bool(words)
+        self.struck |= set(keys)
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether it is the engine, and no request."""
+        return not self.answered and self.count >= MAX_ALIKE and len(self.struck) > 1
 
 
 class _Child:
@@ -337,7 +368,7 @@ def _child_main(
     try:
         engine = _open(*start, Deaths(prior, max_deaths, lambda key, message: pipe.send(("died", (key, message)))))
     except BaseException as error:
-        pipe.send(("error", _portable(error)))
+        pipe.send(("error", backends.failure(error, answering=False)))
         return
     pipe.send(("ready", engine.describe()))
     with suppress(EOFError, OSError):
@@ -358,7 +389,7 @@ def _serve(pipe: Connection, engine: Backend) -> None:
     except OSError:
         raise
     except BaseException as error:
-        pipe.send(("error", _portable(error)))
+        pipe.send(("error", backends.failure(error, answering=True)))
     else:
         pipe.send(("end",))
 
@@ -377,12 +408,6 @@ def _open(name: str, model: str, decoding: Decoding, settings: dict[str, Any], d
     if spreader := backends.spreader(module):
         return spreader.supervise(model, decoding, settings, deaths)
     return module.open(model, decoding, settings)
-
-
-def _portable(error: BaseException) -> BaseException:
-    if isinstance(error, TwlocalError):
-        return error
-    return BackendError(f"the engine failed: {type(error).__name__}: {error}", hint="--debug shows more")
 
 
 def _die_with_parent() -> None:

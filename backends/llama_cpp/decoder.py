@@ -21,7 +21,7 @@ from twlocal.backend import FINISH_LENGTH, FINISH_STOP
 from twlocal.backends.llama_cpp.library import LOG
 from twlocal.backends.llama_cpp.model import Model
 from twlocal.backends.llama_cpp.sampling import Pick
-from twlocal.errors import BackendError, ConfigurationError
+from twlocal.errors import BackendError, ConfigurationError, EngineDied
 
 BATCH = 512
 # llama.cpp rounds a context up to this anyway, and growing in such steps keeps growing rare.
@@ -189,7 +189,10 @@ class Decoder:
         status = self.model.api.llama_decode(self._context, self._batch.struct())
         if status != 0:
             why = "no free cell in the context" if status == 1 else LOG.errors() or "no reason given"
-            raise BackendError(f"llama.cpp could not decode (status {status}): {why}")
+            words = f"llama.cpp could not decode (status {status}): {why}"
+            if status < 0:  # a device's memory or a kernel: what the context holds is in an unknown state
+                raise EngineDied(words, hint="fewer --slots, or fewer layers on the card (--set gpu_layers=20)")
+            raise BackendError(words)
 
     def _release(self, sequence: int) -> None:
         del self._jobs[sequence]

@@ -20,7 +20,6 @@ from twlocal import __version__
 from twlocal import backend as backends
 from twlocal.backend import Backend, Completion, Decoding, EngineInfo, Request
 from twlocal.backends.ray.supply import Supply
-from twlocal.errors import BackendError, TwlocalError
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +127,7 @@ class Actor:
                     self._changed.notify_all()
         except BaseException as error:
             with self._changed:
-                self._error = _portable(error)
+                self._error = backends.failure(error, answering=self._info is not None)
                 self._changed.notify_all()
 
     def _source(self) -> Iterator[Request]:
@@ -166,9 +165,3 @@ def size(path: str) -> int | None:
         return Path(path).stat().st_size
     except OSError:
         return None
-
-
-def _portable(error: BaseException) -> Exception:
-    if isinstance(error, TwlocalError):
-        return error
-    return BackendError(f"the engine failed: {type(error).__name__}: {error}", hint="--debug shows more")

@@ -14,7 +14,7 @@ from twlocal.backends.llama_cpp.decoder import BATCH
 from twlocal.backends.llama_cpp.engine import LlamaCpp
 from twlocal.backends.llama_cpp.model import Model
 from twlocal.backends.llama_cpp.settings import parse
-from twlocal.errors import BackendError, ModelError, UsageError
+from twlocal.errors import BackendError, EngineDied, ModelError, UsageError
 from twlocal.served import another
 
 # -- a llama.cpp of bytes ----------------------------------------------------------------------------------------------
@@ -431,7 +431,7 @@ def test_closing_the_iterator_stops_at_once_and_the_backend_goes_on(make):
 def test_a_broken_decode_is_an_error_not_an_answer(make):
     backend, api = make()
     api.broken = True
-    with pytest.raises(BackendError, match="status -3"):
+    with pytest.raises(EngineDied, match="status -3"):
         list(backend.generate([ask("k", "q")]))
 
 

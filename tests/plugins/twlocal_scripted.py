@@ -2,11 +2,12 @@
 
 It is installed as another package would be: through the entry-point group, from a folder on the path. Its model is any
 file; settings decide how it behaves. `die_on`: the process aborts when the question holds this text (as native code
-does), for as many times as the file `deaths` allows.
+does), for as many times as the file `deaths` allows. `raise_on`: texts in a question → the name of what is raised.
 """
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import os
 import time
@@ -19,7 +20,9 @@ from twlocal.errors import ConfigurationError
 
 ISOLATE = False
 EXTRA = ""
-SETTINGS = frozenset({"delay", "die_on", "deaths", "log", "fail_on", "say", "refuse_after", "hold", "ahead", "load"})
+SETTINGS = frozenset(
+    {"delay", "die_on", "deaths", "log", "fail_on", "raise_on", "say", "refuse_after", "hold", "ahead", "load"}
+)
 
 ANSWERING = frozenset({"say"})
 
@@ -64,6 +67,9 @@ class Scripted:
             os.abort()
         if (text := self.settings.get("fail_on")) and text in question:
             return Completion(request.key, error_kind="server", error="the server answered 500", attempts=3)
+        for text, error in (self.settings.get("raise_on") or {}).items():
+            if text in question:
+                raise getattr(builtins, error)("[metal::malloc] Attempting to allocate 38654705664 bytes")
         say = self.settings.get("say")
         digest = hashlib.sha256(question.encode()).digest()
         letter = "ABCD"[digest[0] % 4]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from twlocal.backend import ENGINE_DIED, Completion, Decoding, Message, Request
-from twlocal.errors import ConfigurationError, EngineDied
+from twlocal.errors import BackendError, ConfigurationError, EngineDied
 from twlocal.isolate import Isolated
 
 NAME = "scripted_isolated"
@@ -75,6 +75,40 @@ def test_a_poisoned_request_is_passed_over_and_the_rest_is_answered(tmp_path: Pa
     assert "terminate called" in poisoned.error
     assert all(not completion.error_kind for completion in got.values())
     assert blamed == ["5.0", "5.0"], "only the culprit is blamed; its last death comes as its completion"
+
+
+@pytest.mark.parametrize(("error", "ahead"), [("RuntimeError", 1), ("MemoryError", 4)])
+def test_a_request_that_makes_its_engine_fail_is_passed_over_too(tmp_path: Path, error: str, ahead: int) -> None:
+    """Memory that does not suffice for one prompt is an exception in some engines, and a death in others."""
+    blamed: list[str] = []
+    settings = {"raise_on": {"第5題": error}, "ahead": ahead, "log": str(tmp_path / "log")}
+    engine = Isolated(NAME, "m.gguf", Decoding(), settings, on_death=lambda key, error: blamed.append(key))
+    got = {completion.key: completion for completion in engine.generate(_requests(8))}
+    assert len(got) == 8
+    poisoned = got.pop("5.0")
+    assert (poisoned.error_kind, poisoned.attempts) == (ENGINE_DIED, 3)
+    assert f"{error}: [metal::malloc]" in poisoned.error
+    assert not any(completion.error_kind for completion in got.values())
+    assert blamed == ["5.0", "5.0"]
+
+
+@pytest.mark.parametrize("ahead", [1, 4])
+def test_an_engine_that_fails_at_everything_is_given_up_soon(tmp_path: Path, ahead: int) -> None:
+    """Each restart loads the model again: twenty of them are an hour."""
+    engine = _open(tmp_path, raise_on={"題": "RuntimeError"}, ahead=ahead, log=str(tmp_path / "log"))
+    with pytest.raises(EngineDied, match="the engine failed: RuntimeError"):
+        list(engine.generate(_requests(30)))
+    assert len(_logged(tmp_path / "log")) == 4
+
+
+def test_a_fault_in_a_program_is_no_requests_doing(tmp_path: Path) -> None:
+    engine = _open(tmp_path, raise_on={"第2題": "TypeError"}, log=str(tmp_path / "log"))
+    answers = engine.generate(_requests(8))
+    assert [next(answers).key for _ in range(2)] == ["0.0", "1.0"]
+    with pytest.raises(BackendError, match="the engine failed: TypeError") as caught:
+        next(answers)
+    assert not isinstance(caught.value, EngineDied)
+    assert _logged(tmp_path / "log") == ["0.0", "1.0", "2.0"]
 
 
 def test_deaths_of_earlier_sittings_count(tmp_path: Path) -> None:

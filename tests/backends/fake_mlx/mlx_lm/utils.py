@@ -49,6 +49,8 @@ class Network:
         asked = text.rpartition("[user]")[2].partition("[assistant]")[0]
         if (poison := self.facts.get("die_on")) and poison in asked:
             mx.die()
+        if (poison := self.facts.get("raise_on")) and poison in asked:
+            raise RuntimeError("[metal::malloc] Attempting to allocate 38654705664 bytes, more than the largest buffer")
         mx.grow(int(self.facts.get("grow_mb", 0)) * mx.MB)
         reply = self.facts.get("reply")
         return [*tokens_of(asked if reply is None else reply), self.facts.get("ends_with", EOS)]
