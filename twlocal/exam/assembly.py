@@ -200,7 +200,7 @@ def _continue(
     """
     line, above = lines[chunk.line], lines[row[-1].line]
     size = line.size
-    if len(row) == 1 or above.x1 + 2 * size >= margin or chunk.line - row[-1].line > 1:
+    if len(row) == 1 or draft.empty(row[-1].letter) or above.x1 + 2 * size >= margin or chunk.line - row[-1].line > 1:
         return [(row[-1].letter, chunk)]
     columns = [(mark.x0 - 0.5 * size, mark.letter) for mark in row]
     parts: list[tuple[str, Chunk]] = []

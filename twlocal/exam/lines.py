@@ -21,6 +21,7 @@ from .page import Box, Page
 
 # All in em, that is, in parts of the character's size.
 _WORD_GAP = 0.16  # a gap between Latin characters that is a space
+_LEAST_GAP = 0.01  # … if pdfium takes it for one
 _STEP_GAP = 0.1  # … where the type changes its size
 _SAME_SIZE = 0.85  # how much smaller than its neighbour a character of the same size may be
 _WIDE_GAP = 0.75  # a gap that is a space between any characters
@@ -102,8 +103,9 @@ def _needs_space(last: Array, first: Array, x0: Array, x1: Array, size: Array, s
     `last` and `first` are the code points with which the texts end and begin.
     """
     gap, small, large = x0[1:] - x1[:-1], np.minimum(size[:-1], size[1:]), np.maximum(size[:-1], size[1:])
-    # pdfium also takes the step to a superscript or back for a gap.
-    drawn = (space[1:] == DRAWN_GAP) & ((small > _SAME_SIZE * large) | (gap > _STEP_GAP * small))
+    # pdfium also takes the step to a superscript for a gap, and the way back to where fake bold is drawn again.
+    least = np.where(small > _SAME_SIZE * large, _LEAST_GAP, _STEP_GAP) * small
+    drawn = (space[1:] == DRAWN_GAP) & (gap > least)
     # The quarter of an em between CJK and Latin is typography, not a character.
     narrow = ~(are_wide(last[:-1]) | are_wide(first[1:])) & (drawn | (gap > _WORD_GAP * small))
     needed: Array = (space[1:] == REAL_SPACE) | (gap >= _WIDE_GAP * small) | narrow
@@ -112,16 +114,16 @@ def _needs_space(last: Array, first: Array, x0: Array, x1: Array, size: Array, s
 
 def page_lines(page: Page) -> list[Line]:
     """The lines of a page from top to bottom, blanks restored, known private-use characters read."""
-    order, row, space = reading_order(page.chars)
-    lines = _lines(page.number, page.chars, order, row, space) if len(order) else []
+    order, row = reading_order(page.chars)
+    lines = _lines(page.number, page.chars, order, row) if len(order) else []
     if blanks := _blanks(page.boxes):
         lines = _with_blanks(lines, blanks)
     return [_read_private(line) for line in lines] if page.chars.fonts else lines
 
 
-def _lines(number: int, chars: Chars, order: Array, row: Array, space: Array) -> list[Line]:
-    """The lines of characters in reading order, each of which has its `row` and what `space` stands before it."""
-    codes, x0, x1 = chars.codes[order], chars.x0[order], chars.x1[order]
+def _lines(number: int, chars: Chars, order: Array, row: Array) -> list[Line]:
+    """The lines of characters in reading order, whose `row`s are given."""
+    codes, x0, x1, space = chars.codes[order], chars.x0[order], chars.x1[order], chars.space[order]
     level = chars.level[order]
     size = chars.levels[level, 1]
     begins = np.flatnonzero(np.diff(row, prepend=-1))

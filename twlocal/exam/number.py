@@ -19,7 +19,7 @@ from .lines import Line
 from .options import Mark
 from .page import Box
 
-_NUMBER = re.compile(r"(?P<open>第|[(（]?)(?P<run>\d{1,8})\s*(?P<close>題|[)）.．、:：]?)")
+_NUMBER = re.compile(r"(?P<open>第|[(（]?)\s*(?P<run>\d{1,8})\s*(?P<close>題(?:\s*[:：.．、])?|[)）.．、:：]?)")
 # An empty bracket for the answer, in front of the number: `（　）1.何者`.
 _ANSWER_BRACKET = re.compile(r"[(（]\s*[)）]\s*")
 # A number that counts or measures something is part of a sentence; only as a hint, since an item may begin with one.
@@ -107,7 +107,7 @@ def candidates(lines: Sequence[Line]) -> list[Number]:
 def _closed(opening: str, closing: str) -> bool:
     """Whether what stands around the digits goes together: `(1)` and `第1題` do, `(1` and `1題` are parts of a text."""
     if opening in ("第", ""):
-        return (opening == "第") == (closing == "題")
+        return (opening == "第") == closing.startswith("題")
     return closing in (")", "）")
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .chars import REAL_SPACE, Array, Chars
+from .chars import Array, Chars
 
 # All in em, that is, in parts of the character's size.
 _SAME_LINE = 0.22  # how far apart the baselines of one line may be
@@ -22,13 +22,10 @@ _TOUCH = 0.08  # how far the boxes of neighbours overlap by kerning
 _UNSEEN = 2.0  # points: Word leaves characters in its files that are too small to be seen
 
 
-def reading_order(chars: Chars) -> tuple[Array, Array, Array]:
-    """The places of the characters that are read, in the order of reading; the row of each, from 0 on; its space.
-
-    The space is what stands before the character, as in `Char`, with what its second copy tells taken into account.
-    """
+def reading_order(chars: Chars) -> tuple[Array, Array]:
+    """The places of the characters that are read, in the order of reading, and the row of each of these, from 0 on."""
     if not len(chars):
-        return chars.level, chars.level, chars.space
+        return chars.level, chars.level
     sizes = chars.levels[:, 1]
     row = _row_of_level(chars)[chars.level]
     order = _sorted(row, chars.x0)
@@ -37,14 +34,14 @@ def reading_order(chars: Chars) -> tuple[Array, Array, Array]:
     same = row[1:] == row[:-1]
     overlap = same & (x0[1:] - x1[:-1] < -_TOUCH * sizes[chars.level[order[1:]]])
     if not overlap.any():
-        return order, row, chars.space[order]
+        return order, row
     # Boxes overlap by more than kerning makes them. In condensed type they are wider than the pitch, and their left
     # edges may change places.
     tangled = np.zeros(row[-1] + 1, dtype=bool)
     tangled[row[1:][overlap]] = True
     order = order[_sorted(row, np.where(tangled[row], (x0 + x1) / 2, x0))]
-    once, space = _once(chars, order, row, tangled[row], sizes[chars.level[order]])
-    return order[once], row[once], space[once]
+    once = _once(chars, order, row, tangled[row], sizes[chars.level[order]])
+    return order[once], row[once]
 
 
 def _sorted(row: Array, x: Array) -> Array:
@@ -108,11 +105,10 @@ def _overlap(chars: Chars, upper: Sequence[int], lower: Sequence[int]) -> bool:
     return bool(((left >= 0) & (chars.x1[large][left] > middles)).any())
 
 
-def _once(chars: Chars, order: Array, row: Array, tangled: Array, size: Array) -> tuple[Array, Array]:
+def _once(chars: Chars, order: Array, row: Array, tangled: Array, size: Array) -> Array:
     """Whether each character in reading order is no second copy of one before it (in rows that are `tangled`).
 
-    媽媽 stays: its characters are a whole advance width apart. The second value is the space before each: a gap that
-    pdfium sees before only one of two copies is the way from one copy to the next character, and none of the text.
+    媽媽 stays: its characters are a whole advance width apart.
     """
     codes, x0, x1 = chars.codes[order], chars.x0[order], chars.x1[order]
     near = np.minimum(_TWICE * size, 0.5 * (x1 - x0) + 0.01)
@@ -123,17 +119,13 @@ def _once(chars: Chars, order: Array, row: Array, tangled: Array, size: Array) -
             (codes[here] == codes[before]) & (row[here] == row[before]) & (x0[here] - x0[before] < near[here])
         )
     once: Array = np.ones(len(order), dtype=bool)
-    space = chars.space[order]
     # What stands near a copy need not be the first one: of the rows that have any, one character after the other.
     for own in np.unique(row[copied & tangled]).tolist():
         kept: list[int] = []
         for k in np.flatnonzero(row == own).tolist():
             last = kept[-_BETWEEN:]
-            first = next((o for o in reversed(last) if codes[k] == codes[o] and x0[k] - x0[o] < near[k]), None)
-            if first is None:
+            if any(codes[k] == codes[other] and x0[k] - x0[other] < near[k] for other in last):
+                once[k] = False
+            else:
                 kept.append(k)
-                continue
-            once[k] = False
-            if REAL_SPACE not in (space[first], space[k]):
-                space[first] = min(space[first], space[k])
-    return once, space
+    return once
