@@ -18,6 +18,9 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from .numerals import HAN as _HAN
+from .numerals import numeral
+
 EVERYONE, ALL_ANSWERED, SEVERAL, CHANGED, UNKNOWN = "everyone", "all_answered", "several", "changed", "unknown"
 
 
@@ -81,7 +84,6 @@ def unattributed(text: str) -> str:
 # ---- which items: the heads of statements
 
 _DIGITS = r"(?<![\d.])\d{1,3}(?!\d|\.\d)"
-_HAN = "[一二三四五六七八九十百]{1,5}"
 _UNIT = r"(?![年月日時分秒點頁條項款節張次屆歲位名人倍個%元字號])"
 _JOINT = "(?:以及|[、,;及和與暨])"
 _RANGE = "[至到~\u2013\u2014-]"
@@ -153,7 +155,7 @@ def _head(words: str) -> _Head:
     sure = True
     elements = [*_ELEMENT.finditer(words)]
     for k, element in enumerate(elements):
-        number = _number(element["number"])
+        number = numeral(element["number"])
         if element["tie"] and numbers:
             sure = sure and 0 < number - numbers[-1] < 100
             numbers += range(numbers[-1] + 1, number) if sure else ()
@@ -162,19 +164,6 @@ def _head(words: str) -> _Head:
         numbers.append(number)
     named = any(element["lead"] or element["tail"] for element in elements)
     return _Head(tuple(dict.fromkeys(n for n in numbers if n > 0)), named, sure)
-
-
-def _number(text: str) -> int:
-    if text.isdecimal():
-        return int(text)
-    total = unit = 0
-    for char in text:
-        if char in "十百":
-            total += (unit or 1) * (10 if char == "十" else 100)
-            unit = 0
-        else:
-            unit = "一二三四五六七八九".index(char) + 1
-    return total + unit
 
 
 # ---- what is said of them
@@ -240,7 +229,7 @@ def _plain(body: str) -> str:
 def _read(said: str, items: int) -> tuple[str, tuple[str, ...]]:
     """Kind and accepted answers. `items` is of how many items it is said, in one breath."""
     if total := _TOTAL.match(said):
-        counted = int(total["digits"]) if total["digits"] else _number(total["han"].replace("兩", "二"))
+        counted = numeral(total["digits"] or total["han"].replace("兩", "二"))
         if counted != items:
             return UNKNOWN, ()
         said = said[total.end() :]

@@ -8,8 +8,21 @@ from importlib.resources import files
 
 # What decides how a PDF is read. The other modules of this package work on what was read.
 PARSER = [
-    *("figures", "frame", "glyphs", "groups", "header", "key", "layout", "lines", "model", "notes", "number"),
-    *("options", "page", "pair", "paper", "pdfium", "reader"),
+    *(
+        "assembly",
+        "chars",
+        "drawn",
+        "figures",
+        "frame",
+        "glyphs",
+        "groups",
+        "header",
+        "key",
+        "layout",
+        "lines",
+        "model",
+    ),
+    *("notes", "number", "numerals", "options", "order", "page", "pair", "paper", "pdfium", "reader"),
 ]
 BUILDER = ["decide", "filters", "subjects", "subjects.toml"]
 

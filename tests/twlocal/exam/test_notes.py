@@ -168,9 +168,7 @@ def test_words_that_may_change_items_without_naming_them(text):
     assert unattributed(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "無", "無更正", "第9題答Ｂ給分", "第9題送分，其餘試題答案不變", "第8題另行公告"]
-)
+@pytest.mark.parametrize("text", ["", "無", "無更正", "第9題答Ｂ給分", "第9題送分，其餘試題答案不變", "第8題另行公告"])
 def test_words_that_name_their_items(text):
     assert unattributed(text) == ""
 
