@@ -146,6 +146,8 @@ def figure(item: Candidate) -> str | None:
 
 def continues(item: Candidate) -> str | None:
     """The stem goes on from another item (承上題 …)."""
+    if item.continues is not None:
+        return f"question {item.continues}"
     return references.continuation(item.question)
 
 

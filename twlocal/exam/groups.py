@@ -6,16 +6,29 @@ import re
 from dataclasses import dataclass
 
 from .glyphs import digits
+from .numerals import HAN, numeral
 
+_TO = "(?:至|到|[-－–—~～、及與和])"
 _RANGE = re.compile(
-    r"第?(?P<first>\d{1,3})題?(?:至|到|[-－–—~～、及與和])第?(?P<last>\d{1,3})題"
+    # Of a list (第42、43、44題) the first and the last.
+    rf"第?(?P<first>\d{{1,3}})題?{_TO}(?:第?\d{{1,3}}題?{_TO})*第?(?P<last>\d{{1,3}})題"
+    rf"|第(?P<first_han>{HAN})題?{_TO}(?:第?{HAN}題?{_TO})*第?(?P<last_han>{HAN})題"
     r"|[Qq]uestions?(?P<first_en>\d{1,3})(?:to|through|and|[-–—~])(?P<last_en>\d{1,3})"
 )
 _LEAD_WORDS = re.compile(r"回答|作答|下文|上文|下列|題組|依據?下|閱讀|為同一|共用|[Qq]uestion|[Rr]efer|[Bb]ase|[Rr]ead")
+_GOES_ON = "(?:承接|承續|接續|續接|延續|延伸|沿用|承|接|續|同|呈)"
+_REFERS = "(?:根據|依據|依照|按照|參照|參考|針對|關於|有關|假設|假如|如果|依|據|按|照|如|就|由|從|於|在|若|倘|與|對)"
+_EARLIER = "(?:上|前)(?:一|二|兩|三|開|述|列|面)*"
+# Not 接上級指示, 承上啟下; not 上題詩.
 _CONTINUES = re.compile(
-    r"^[（(【［\[]?(?:(?:承接|承續|承|接|續|同|呈)(?:上|前)(?:一|二|兩|三|開|述|列|題)*題?|(?:承|接|續|同)第?(?P<number>\d{1,3})題)"
+    r"^(?:[（(【［\[〔「※]|題組|[】］\]〕）)：:])*(?:本題|此題|又|再)?(?:"
+    rf"{_GOES_ON}{_EARLIER}(?![級訴司啟啓審])"
+    rf"|{_GOES_ON}?(?:{_REFERS}{{0,2}}|{_GOES_ON}){_EARLIER}題(?![材型庫組字詩詞辭])"
+    rf"|(?:{_GOES_ON}|{_REFERS}{{1,2}})(?:第?(?P<told>\d{{1,3}})|第(?P<told_han>{HAN}))題"
+    rf"|(?:第?(?P<named>\d{{1,3}})|第(?P<named_han>{HAN}))題(?=[中裡內所,，：:]|之?(?:情形|案例|個案|病人|病患|患者|案情|甲|乙|答案|結果))"
+    ")"
 )
-_CONTINUING = re.compile("[承接續同呈]")
+_CONTINUING = re.compile("[承接續同呈題]")
 
 
 @dataclass(frozen=True)
@@ -41,11 +54,8 @@ def lead(text: str) -> tuple[int, int] | None:
     found = _RANGE.search(squeezed)
     if not found:
         return None
-    first, last = (
-        (int(n) for n in found.group("first", "last") if n)
-        if found["first"]
-        else (int(n) for n in found.group("first_en", "last_en"))
-    )
+    ends = (found.group(f"first{kind}", f"last{kind}") for kind in ("", "_han", "_en"))
+    first, last = (numeral(end) for end in next(pair for pair in ends if pair[0]))
     # A bare range is a lead only when the line is nothing but the range.
     bare = len(squeezed) - (found.end() - found.start()) <= 4
     if not 0 < first < last <= first + 40 or not (bare or _LEAD_WORDS.search(squeezed)):
@@ -61,10 +71,14 @@ def kind_of(passage: str, first: int, last: int) -> str:
 
 
 def continues(stem: str, number: int) -> int | None:
-    """The item that `stem` goes on from (`承上題`, `接上題`, `承第5題`), else None."""
+    """The item that `stem` goes on from (`承上題`, `依前題`, `上題中`, `承第5題`, `第5題中`), else None."""
     if not _CONTINUING.search(stem):
         return None  # most stems, without squeezing them
     found = _CONTINUES.match(re.sub(r"\s+", "", digits(stem)))
     if not found:
         return None
-    return int(found["number"]) if found["number"] else number - 1
+    if told := found["told"] or found["told_han"]:
+        return numeral(told) if numeral(told) != number else None
+    if named := found["named"] or found["named_han"]:
+        return numeral(named) if 0 < numeral(named) < number else None
+    return number - 1 if number > 1 else None

@@ -89,6 +89,11 @@ def test_english_terms_are_not_english_items(stem):
     assert filters.english(item(stem)) is None
 
 
+def test_an_item_that_the_parser_saw_going_on_from_another():
+    assert filters.first(FIRST_PASS, item("上題中，甲之行為成立何罪？")) is None
+    assert filters.first(FIRST_PASS, item("上題中，甲之行為成立何罪？", continues=3)) == ("continues", "question 3")
+
+
 def test_english_options_do_not_count():
     terms = {
         "A": "the left main artery",
