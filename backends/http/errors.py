@@ -66,11 +66,12 @@ _THROTTLE = {429, 529}
 _RETRY = {408, 409, 423, 425}
 _UNPAID = re.compile(
     r"insufficient[ _](quota|balance|funds|credits?)|billing_(hard_limit|not_active)|credit balance|out of credits"
-    r"|payment required|exceeded your current quota|arrearage|餘額不足|余额不足|欠費|欠费",
+    r"|payment required|exceeded your current quota|arrearage|餘額不足|余额不足|欠費|欠费"
+    r"|(usage|spending|spend|monthly|weekly) limits?\b|credits? (exhausted|depleted)|[額额]度(不足|已?用[完盡尽])",
     re.IGNORECASE,
 )
 # Gemini says "exceeded your current quota" of a limit a minute, and gives this status with it.
-_MINUTE_QUOTA = re.compile(r"RESOURCE_EXHAUSTED", re.IGNORECASE)
+_MINUTE_QUOTA = re.compile(r"RESOURCE_EXHAUSTED|(per|a) (minute|second|hour)|\b[RT]PM\b", re.IGNORECASE)
 _WRONG_KEY = re.compile(
     r"authentication_error|invalid[ _]api[ _]?key|invalid_authentication|incorrect api key|api key not valid"
     r"|unauthori[sz]ed|login fail|permission_(denied|error)|invalid token",
@@ -192,6 +193,11 @@ def no_system_role(trouble: Trouble) -> bool:
     return bool(_NO_SYSTEM.search(trouble.words))
 
 
+def unpaid(words: str) -> bool:
+    """Whether an error says that money or an allowance is spent, which no wait of minutes gives back."""
+    return bool(_UNPAID.search(words)) and not _MINUTE_QUOTA.search(words)
+
+
 def judge_error(status: int, trouble: Trouble) -> Verdict:
     """What an error reply means. `status` is HTTP's; one inside the body counts where HTTP's says that all is well."""
     if status < 300:
@@ -203,7 +209,7 @@ def judge_error(status: int, trouble: Trouble) -> Verdict:
 
     if status in (429, 413) and _PER_REQUEST.search(words):
         return verdict(Kind.TOO_LONG)
-    if _UNPAID.search(words) and not _MINUTE_QUOTA.search(words):
+    if unpaid(words):
         return verdict(Kind.FATAL)
     if status not in _THROTTLE | _RETRY | _FATAL and limits.too_long(words):
         return verdict(Kind.TOO_LONG)

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from twlocal.backends.http import limits
 from twlocal.backends.http.address import Address
-from twlocal.backends.http.errors import Verdict
+from twlocal.backends.http.errors import Verdict, unpaid
 from twlocal.errors import ConfigurationError
 
 
@@ -27,10 +27,10 @@ def configuration(
             f"{base} refuses the API key{number}: {said}",
             hint=f"set TWLOCAL_API_KEY, or api_key_env to the variable that holds the key (it came from: {key_source})",
         )
-    if status in (402, 429) or (status == 403 and "balance" in said.lower()):
+    if status in (402, 429) or unpaid(words):
         return ConfigurationError(
-            f"{base} wants to be paid{number}: {said}",
-            hint="top up the account, then run the same command: what was answered is kept",
+            f"{base} wants to be paid, or an allowance there is spent{number}: {said}",
+            hint="top up the account, or come back later, then run the same command: what was answered is kept",
         )
     if status == 403:
         return ConfigurationError(f"{base} refuses access{number}: {said}", hint=f"the key came from: {key_source}")

@@ -276,6 +276,7 @@ class Sitting:
                 if self._adapted(body, verdict):
                     continue
                 self._refused(message)
+                state.in_a_row += 1  # what every item is refused for is not the items' own, also after answers
                 return _failed(request, SERVER, message, asked)
             failed[_group(kind)] += 1
             partial = answer.text if answer is not None else partial

@@ -9,7 +9,7 @@ import pytest
 from twlocal.backends.http.exchange import judge_completion, judge_success
 from twlocal.backends.http.parse import read_answer
 from twlocal.backends.http.retry import said_wait
-from twlocal.errors import ConfigurationError
+from twlocal.errors import BackendError, ConfigurationError
 
 BOX = "\\boxed{A}"
 DONE = b"data: [DONE]\n\n"
@@ -248,3 +248,26 @@ def test_a_day_in_the_body_is_said_and_not_slept(bench):
     with pytest.raises(ConfigurationError, match="24 hours"):
         bench.ask(1)
     assert bench.time.slept == []
+
+
+def test_a_spent_allowance_stops_the_run_whatever_the_status(bench):
+    limits = "You have reached your specified API usage limits. You will regain access on 2026-09-01 at 00:00 UTC."
+    good = [bench.Reply(body=bench.completion())]
+    for status, message in ((400, limits), (429, "Monthly limit reached"), (403, "您的額度已用盡")):
+        bench.server.replies = [*good, bench.Reply(status=status, body={"error": {"message": message}})]
+        with pytest.raises(ConfigurationError, match="an allowance there is spent"):
+            bench.ask(3, concurrency=1)
+    told = bench.Reply(status=429, body={"error": "usage limit of 5 requests per minute"})
+    assert bench.one(told, *good).attempts == 2
+
+
+def test_refusals_of_item_after_item_stop_the_run_also_after_answers(bench):
+    def reply(seen):
+        if "第0題" in seen.raw.decode():
+            return bench.Reply(body=bench.completion())
+        return bench.Reply(status=400, body={"error": {"message": "something new every day"}})
+
+    bench.server.route = reply
+    with pytest.raises(BackendError, match="5 items in a row"):
+        bench.ask(40, concurrency=1)
+    assert len(bench.server.posts) == 6
