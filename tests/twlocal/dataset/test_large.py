@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import io
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -16,9 +17,10 @@ from twlocal.item import Item
 from twlocal.plan import PlannedItem, plan_order
 
 
-@given(st.text(st.sampled_from('a甲,"\r\n\u2028\x85\x0b\x1c'), max_size=40))
-def test_lines_are_those_of_a_text_stream_that_keeps_line_ends(text):
-    assert list(csv_rows._lines(text)) == list(io.StringIO(text, newline=""))
+@given(st.text(st.sampled_from('a甲,"\r\n\u2028\x85\x0b\x1c'), max_size=40), st.sampled_from([0, 1, 5, csv_rows._PART]))
+def test_lines_are_those_of_a_text_stream_that_keeps_line_ends(text, part):
+    with mock.patch.object(csv_rows, "_PART", part):
+        assert list(csv_rows._lines(text)) == list(io.StringIO(text, newline=""))
 
 
 def test_a_table_read_in_slices_is_the_table(tmp_path, monkeypatch):
