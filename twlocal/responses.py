@@ -12,8 +12,12 @@ from twlocal.backend import Completion
 from twlocal.record import Record
 from twlocal.store import is_storable, storable
 
-INSERT_RESPONSE = "INSERT OR IGNORE INTO responses VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
-INSERT_SIZES = "INSERT OR IGNORE INTO token_sizes VALUES (?,?,?,?)"
+# Columns by name: somebody may have added one of his own.
+INSERT_RESPONSE = """
+    INSERT OR IGNORE INTO responses (run_id, no, repeat, sitting_id, option_order, text, reasoning, finish,
+      prompt_tokens, completion_tokens, reasoning_tokens, latency, prompt_hash, attempt, flags, answered_at)
+    VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"""
+INSERT_SIZES = "INSERT OR IGNORE INTO token_sizes (run_id, no, repeat, sizes) VALUES (?,?,?,?)"
 INSERT_FAILURE = """
     INSERT INTO failures (run_id, no, repeat, sitting_id, kind, error, partial, attempt, failed_at)
     VALUES (?,?,?,?,?,?,?,?,?)"""

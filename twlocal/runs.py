@@ -141,7 +141,8 @@ class Runs:
         run_id = self._db.table("runs").insert(row).last_pk
         # executemany, not insert_all: 250,000 rows, and the same words may already be there from another run.
         self._db.conn.executemany(
-            "INSERT INTO items VALUES (?,?,?,?,?,?,?) ON CONFLICT(content_hash) DO UPDATE SET "
+            "INSERT INTO items (content_hash, stem_hash, question, a, b, c, d) VALUES (?,?,?,?,?,?,?) "
+            "ON CONFLICT(content_hash) DO UPDATE SET "
             "question=excluded.question, a=excluded.a, b=excluded.b, c=excluded.c, d=excluded.d "
             "WHERE items.question IS NULL",
             (
@@ -154,7 +155,8 @@ class Runs:
             ),
         )
         self._db.conn.executemany(
-            "INSERT INTO run_items VALUES (?,?,?,?,?,?,?)",
+            "INSERT INTO run_items (run_id, no, content_hash, subject, occurrence, item_id, answer) "
+            "VALUES (?,?,?,?,?,?,?)",
             (
                 (run_id, row.no, row.item.content_hash, row.item.subject, row.occurrence, row.item.id, row.item.answer)
                 for row in plan.rows

@@ -160,6 +160,16 @@ def test_a_drive_that_counts_its_files_anew_is_no_loss(
     assert not list(tmp_path.glob("*saved*"))
 
 
+def test_columns_that_somebody_has_added_are_left_alone(runs: Runs) -> None:
+    for table in ("items", "run_items", "responses", "token_sizes", "failures", "sittings", "runs"):
+        runs._db.conn.execute(f"ALTER TABLE {table} ADD COLUMN theirs TEXT")
+    row = _plan(runs)
+    sized = _answer(0, "甲", token_sizes=(1, 2))
+    failed = Answered(1, 0, "ABCD", Completion("1.0", error_kind="server", error="500"), AT)
+    runs.add(row.id, _sit(runs, row), [sized, failed])
+    assert [record.text for record in runs.records(row.id)] == ["甲"]
+
+
 def test_failures_are_not_answers(runs: Runs) -> None:
     row = _plan(runs)
     sitting = _sit(runs, row)

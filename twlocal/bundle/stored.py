@@ -242,13 +242,15 @@ class Stored:
         record = row.record
         words: Sequence[str | None] = (None,) * 5 if row.words is None else (row.words[0], *row.words[1])
         self._db.conn.execute(
-            "INSERT INTO items VALUES (?,?,?,?,?,?,?) ON CONFLICT(content_hash) DO UPDATE SET "
+            "INSERT INTO items (content_hash, stem_hash, question, a, b, c, d) VALUES (?,?,?,?,?,?,?) "
+            "ON CONFLICT(content_hash) DO UPDATE SET "
             "question=excluded.question, a=excluded.a, b=excluded.b, c=excluded.c, d=excluded.d "
             "WHERE items.question IS NULL",
             [record.content_hash, record.stem_hash, *words],
         )
         self._db.conn.execute(
-            "INSERT INTO run_items VALUES (?,?,?,?,?,?,?)",
+            "INSERT INTO run_items (run_id, no, content_hash, subject, occurrence, item_id, answer) "
+            "VALUES (?,?,?,?,?,?,?)",
             [
                 *(run_id, record.no, record.content_hash, record.subject, row.occurrence),
                 *(record.item_id, record.answer),
