@@ -9,6 +9,7 @@ from .glyphs import digits, fold
 from .layout import stretches
 from .lines import Line, join
 from .model import Header
+from .numerals import HAN, numeral
 
 _FIELD = re.compile(
     r"^(考試別|等別|類科組別|類科組|類科名稱|類科|科目名稱|科目|考試時間|考試名稱|考試科目|系所組別|座號)[:：](.*)$"
@@ -22,7 +23,10 @@ _BOX = re.compile(
     rf"代\s*號\s*[:：]?\s*{_CODES}[|│｜︱]?|頁\s*次\s*[:：]\s*\d+\s*[-－–]\s*\d+(?:____)?"
     rf"|^{_CODES}[|│｜︱]?(?=\D|$)|全\s*[一二三四五六七八九十]+\s*張|[（(](?:正|背)面[）)]"
 )
-_COUNT = re.compile(r"共計?(\d{1,3})題|單選題數[:：]?(\d{1,3})題|(?<!複選)題數[:：]?(\d{1,3})題")
+_ITEMS = rf"(\d{{1,3}}|{HAN})個?題(?![組型庫幹])"
+_COUNT = re.compile(rf"[共合總]計?有?{_ITEMS}|(?<!複選)題數[:：]?[共計]*{_ITEMS}")
+# Without 共 it may be the count of a part: it counts where nothing else does. Not 設計二題, 每部分各計二題.
+_PART_COUNT = re.compile(rf"(?<![設會統估累各])計有?{_ITEMS}")
 _YEAR = re.compile(r"(\d{2,3})年")
 
 
@@ -47,9 +51,10 @@ def read_header(before: Sequence[Line], heading: Line | None, heads: Sequence[Li
 
 
 def stated_counts(lines: Sequence[Line]) -> tuple[int, ...]:
-    """Every number of items that the lines state (`共25題，每題2分`, `題數：80題`), each once."""
+    """Every number of items that the lines state (`共25題，每題2分`, `共二十五題`, `題數：80題`), each once."""
     text = _squeezed(lines)
-    return tuple(dict.fromkeys(int(next(filter(None, found.groups()))) for found in _COUNT.finditer(text)))
+    found = [*_COUNT.finditer(text)] or [*_PART_COUNT.finditer(text)]
+    return tuple(dict.fromkeys(numeral(next(filter(None, one.groups()))) for one in found))
 
 
 def _squeezed(lines: Sequence[Line]) -> str:
