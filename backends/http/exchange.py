@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import aiohttp
@@ -135,13 +135,13 @@ def _decoded(body: bytes, content_type: str) -> tuple[str, tuple[str, ...]]:
 
 def judge_completion(data: object, flags: tuple[str, ...] = ()) -> Verdict:
     """What the JSON of a reply with status 200 is."""
-    choices = data.get("choices") if isinstance(data, Mapping) else None
-    if not choices or (isinstance(data, Mapping) and data.get("error")):
+    choices = data.get("choices") if isinstance(data, dict) else None
+    if not choices or (isinstance(data, dict) and data.get("error")):
         if (trouble := read_trouble(data)) is not None:
             return judge_error(200, trouble)
-    elif isinstance(choices, list) and isinstance(choices[0], Mapping) and choices[0].get("error"):
+    elif isinstance(choices, list) and isinstance(choices[0], dict) and choices[0].get("error"):
         return judge_error(200, read_trouble(choices[0]) or Trouble("an error in the choice"))
-    if not isinstance(data, Mapping):
+    if not isinstance(data, dict):
         return Verdict(Kind.RETRY, "a reply that is no chat completion", 200)
     try:
         return Verdict(Kind.ANSWER, status=200, answer=read_answer(data, flags))

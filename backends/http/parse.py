@@ -61,7 +61,7 @@ def read_answer(data: Mapping[str, Any], flags: tuple[str, ...] = ()) -> Answer:
     choice, more = _choice(data)
     odd = [*flags, *(["extra_choices"] if more else [])]
     message = choice.get("message")
-    if not isinstance(message, Mapping):
+    if not isinstance(message, dict):
         if isinstance(choice.get("text"), str):
             message = {"content": choice["text"]}
         elif _finish(choice.get("finish_reason"))[0] == FINISH_FILTER:
@@ -85,9 +85,9 @@ def read_answer(data: Mapping[str, Any], flags: tuple[str, ...] = ()) -> Answer:
         raise Malformed(f"the server broke off (finish_reason {flag!r})", safe(text)[0])
     odd += flag
     usage = data.get("usage")
-    usage = usage if isinstance(usage, Mapping) else {}
+    usage = usage if isinstance(usage, dict) else {}
     details = usage.get("completion_tokens_details")
-    details = details if isinstance(details, Mapping) else usage
+    details = details if isinstance(details, dict) else usage
     text, changed = safe(text)
     reasoning, _ = safe(reasoning)
     served = data.get("model")
@@ -107,9 +107,9 @@ def _choice(data: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
     choices = data.get("choices")
     if not isinstance(choices, list) or not choices:
         raise Malformed("the reply has no choices")
-    if len(choices) == 1 and isinstance(choices[0], Mapping):
+    if len(choices) == 1 and isinstance(choices[0], dict):
         return choices[0], False
-    usable = [choice for choice in choices if isinstance(choice, Mapping)]
+    usable = [choice for choice in choices if isinstance(choice, dict)]
     if not usable:
         raise Malformed("the reply's choices are not objects")
 
@@ -152,8 +152,9 @@ def _finish(reason: Any) -> tuple[str | None, Any]:
     if not has_ended(reason):
         return FINISH_UNKNOWN, ["no_finish_reason"]
     # "FinishReason.STOP", "FINISH_REASON_STOP", "content_filter: RECITATION"
-    name = re.sub(r"^finish_?reason[._]", "", str(reason).strip().lower())
-    name = name if name in _FINISH else re.split(r"[:\s]", name)[0]
+    name = str(reason).strip().lower()
+    if name not in _FINISH:
+        name = re.split(r"[:\s]", re.sub(r"^finish_?reason[._]", "", name))[0]
     if name in _BROKEN:
         return None, name
     if name in ("tool_calls", "function_call"):
@@ -166,7 +167,7 @@ def _finish(reason: Any) -> tuple[str | None, Any]:
 
 def reasoning_in(message: Mapping[str, Any]) -> str:
     """The reasoning in a message or a delta, in the first of the fields that servers put it into."""
-    return next((found for name in _REASONING if (found := joined(message.get(name)))), "")
+    return next((found for name in _REASONING if (value := message.get(name)) and (found := joined(value))), "")
 
 
 def _content(content: Any) -> tuple[str, str]:
@@ -177,7 +178,7 @@ def _content(content: Any) -> tuple[str, str]:
         raise Malformed("the reply's content is a number")
     if not isinstance(content, list):
         return joined(content), ""
-    thoughts = [part for part in content if isinstance(part, Mapping) and part.get("type") in ("thinking", "reasoning")]
+    thoughts = [part for part in content if isinstance(part, dict) and part.get("type") in ("thinking", "reasoning")]
     return joined([part for part in content if part not in thoughts]), joined(thoughts)
 
 
@@ -187,7 +188,7 @@ def joined(value: Any) -> str:
         return value
     if isinstance(value, list):
         return "".join(joined(part) for part in value)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return next(
             (
                 found
