@@ -20,7 +20,7 @@ from typing import Any
 
 from twlocal import __version__, reaper
 from twlocal.backend import missing
-from twlocal.errors import ConfigurationError, UsageError
+from twlocal.errors import ConfigurationError, EngineMissing, UsageError
 
 EXTRA = "ray"
 AUTO = "auto"  # the cluster that this machine is a part of, as Ray itself finds it
@@ -147,7 +147,7 @@ def join(address: str) -> Cluster:
         api.init(address=address, log_to_driver=False, logging_level="ERROR")
     except ImportError as error:
         cluster.close()
-        raise ConfigurationError(
+        raise EngineMissing(
             f"{address} needs Ray's client, which is not installed: {_short(error)}", hint="pip install 'ray[client]'"
         ) from error
     except Exception as error:

@@ -12,6 +12,7 @@
     │   └── EngineDied        the engine's process ended by itself
     ├── StoreError            the database cannot be opened, read or written (exit code 1)
     │   ├── StoreBusy         somebody else holds it
+    │   ├── StoreMissing      there is none (exit code 2: a wrong call)
     │   ├── StoreFull         no room on the disk
     │   ├── StoreCorrupt      not a database, or a damaged one
     │   └── SchemaTooNew      written by a newer twlocal
@@ -93,6 +94,12 @@ class StoreError(TwlocalError):
 
 class StoreBusy(StoreError):
     """Somebody else holds the database or the run."""
+
+
+class StoreMissing(StoreError):
+    """There is no database there: a wrong call."""
+
+    exit_code = 2
 
 
 class StoreFull(StoreError):

@@ -296,14 +296,12 @@ def _opener(planned: plan.Plan) -> runner.OpenBackend:
     return open_backend
 
 
-def last_unfinished(runs: Runs, name: str | None) -> RunRow:
-    """The run that `resume` goes on with. Raises UsageError where there is none."""
+def last_unfinished(runs: Runs, name: str | None) -> RunRow | None:
+    """The run that `resume` goes on with; None where every run is complete. Raises UsageError where there is no run."""
     if name is not None:
         return runs.get(name)
     unfinished = runs.unfinished()
     if not unfinished:
         runs.get()  # says so where there is no run at all
-        raise UsageError(
-            "every run in the database is complete", hint="twlocal runs lists them; twlocal run starts one"
-        )
+        return None
     return unfinished[0]

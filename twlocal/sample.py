@@ -143,7 +143,7 @@ def parse_manifest(text: str, name: str) -> Manifest:
         stated = data["n"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DatasetError(
-            f"{name} is not a manifest of a sample", hint="twlocal sample BENCH --out FILE writes one"
+            f"{name} is not a manifest of a sample", hint="twlocal sample BENCH -o FILE writes one"
         ) from error
     if stated != len(rows):
         raise DatasetError(f"{name} is damaged: it states {stated} rows and holds {len(rows)}")

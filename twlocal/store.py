@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from twlocal.drives import shared_by_machines
-from twlocal.errors import SchemaTooNew, StoreBusy, StoreCorrupt, StoreError, StoreFull
+from twlocal.errors import SchemaTooNew, StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreMissing
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -75,7 +75,7 @@ def open_store(
     """
     Database = _database()
     if not create and not path.is_file():
-        raise StoreError(f"there is no database at {path}", hint="twlocal run … makes one; --db names another")
+        raise StoreMissing(f"there is no database at {path}", hint="twlocal run … makes one; --db names another")
     with translated(path):
         if path.exists() and not path.is_file():
             raise StoreError(f"{path} is not a file", hint="name another place with --db")
@@ -112,7 +112,7 @@ def open_to_read(path: Path, *, timeout: float = BUSY_SECONDS) -> Database:
     """
     Database = _database()
     if not path.is_file():
-        raise StoreError(f"there is no database at {path}", hint="twlocal run … makes one; --db names another")
+        raise StoreMissing(f"there is no database at {path}", hint="twlocal run … makes one; --db names another")
     with translated(path):
         place = path.resolve().as_uri()
         connection = sqlite3.connect(place + "?mode=ro", uri=True, timeout=timeout, check_same_thread=False)

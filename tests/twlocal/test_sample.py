@@ -174,12 +174,13 @@ def test_fingerprint_depends_on_rows_only():
 
 
 def test_the_command_writes_a_manifest_that_selects(twlocal, questions, tmp_path):
-    done = twlocal("sample", questions, "--k", 5, "--out", "s.json")
+    done = twlocal("sample", questions, "--k", 5, "--output", "s.json")
     assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("15 rows written to s.json: twlocal run MODEL ")
     counts = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()[2:6]}
     assert counts == {"刑法": ["5", "13"], "會計": ["5", "13"], "民法": ["5", "14"], "all": ["15", "40"]}
     first = (tmp_path / "s.json").read_bytes()
-    again = twlocal("sample", questions, "--k", 5, "--out", "-")
+    again = twlocal("sample", questions, "--k", 5, "--output", "-")
     assert again.stdout.encode() == first, "the same bytes"
     assert "刑法" in again.stderr
     items = load(str(questions)).items

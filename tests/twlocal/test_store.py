@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from twlocal import store
-from twlocal.errors import SchemaTooNew, StoreBusy, StoreCorrupt, StoreError, StoreFull
+from twlocal.errors import SchemaTooNew, StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreMissing
 from twlocal.store import migrations, open_store, translated
 
 
@@ -36,7 +36,7 @@ def test_opening_again_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_missing_database_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="there is no database"):
+    with pytest.raises(StoreMissing, match="there is no database"):
         open_store(tmp_path / "absent.db", create=False)
     assert not (tmp_path / "absent.db").exists()
 

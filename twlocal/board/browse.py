@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from twlocal.backend import missing
-from twlocal.errors import StoreError
+from twlocal.errors import StoreMissing
 from twlocal.store import open_store
 
 _MILLISECONDS = 120_000  # a query that reads every response of a long run takes its time
@@ -60,7 +60,7 @@ def browse(database: Path, *, port: int, more: Sequence[str] = ()) -> int:
     if importlib.util.find_spec("datasette") is None:
         raise missing("browse", "datasette")
     if not database.is_file():
-        raise StoreError(f"there is no database at {database}", hint="twlocal run … makes one; --db names another")
+        raise StoreMissing(f"there is no database at {database}", hint="twlocal run … makes one; --db names another")
     open_store(database, create=False).close()  # an older schema lacks what the queries ask for
     with (
         tempfile.TemporaryDirectory(prefix="twlocal-browse-") as made,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from twlocal.bundle import manifest as manifests
 from twlocal.bundle.itemset import compare
 from twlocal.bundle.manifest import MARKS, RunManifest
+from twlocal.bundle.words import ENGLISH_MARKS
 from twlocal.dataset import Dataset
 from twlocal.errors import DatasetError
 from twlocal.plan import Wish
@@ -72,7 +73,8 @@ def bars(row: RunRow, run: RunManifest, flags: Mapping[str, int], allowed: Allow
 
 
 def _option(why: str, option: str, mark: str) -> Bar:
-    return Bar(why, f"{option} bundles it all the same, and marks it {mark} wherever it is shown")
+    said = ENGLISH_MARKS[mark]
+    return Bar(why, f"{option} bundles it all the same, marked wherever it is shown: {said}")
 
 
 def dataset_bar(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from twlocal.errors import UsageError
 
@@ -91,6 +91,12 @@ CHINESE_MARKS = {
     "deviations": "引擎沒有照協定解碼",
     "private_text": "含有不公開題目的作答",
 }
+
+
+def marked(marks: Sequence[str]) -> str:
+    """What follows the name of a result in an English line: its marks in words, "" where it has none."""
+    return f"; marked: {', '.join(ENGLISH_MARKS.get(mark, mark) for mark in marks)}" if marks else ""
+
 
 _LANGUAGES = {
     "en": (ENGLISH, ENGLISH_UNKNOWN, ENGLISH_MARKS),

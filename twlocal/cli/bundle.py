@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from twlocal.bundle.words import marked
 from twlocal.cli.common import db_option, note, out
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def bundle(names: tuple[str, ...], **options: Any) -> None:
             load=_loader(options["bench"]),
         )
     for name, marks in written.marks.items():
-        note(f"{name}: {'marked ' + ', '.join(marks) if marks else 'no mark'}")
+        note(f"{name}{marked(marks) or ', no mark'}")
     for line in written.notes:
         note(line)
     note("with every response" if written.full else "without questions and responses")

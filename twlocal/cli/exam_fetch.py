@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("pages", metavar="PAGE...", nargs=-1, required=True)
 @click.option(
-    "--out", "-o", "folder", required=True, type=click.Path(file_okay=False, path_type=Path), help="Where to."
+    "--output", "-o", "folder", required=True, type=click.Path(file_okay=False, path_type=Path), help="Where to."
 )
 @click.option(
     "--base",

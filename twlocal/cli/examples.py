@@ -70,7 +70,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "browse": ("twlocal browse --open", "twlocal browse --get /twlocal/runs_with_scores.json"),
     "sample": (
         "twlocal sample questions.csv -k 150 -o manifest.json",
-        "twlocal sample demo --limit 9 --out - | head",
+        "twlocal sample demo --limit 9 -o - | head",
     ),
     "exam": ("twlocal exam parse papers/", "twlocal exam build bench/"),
     "exam audit": ("twlocal exam audit --verdicts conflicts.csv", "twlocal exam audit --against TMMLU.csv"),

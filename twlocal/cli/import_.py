@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from twlocal.bundle.words import marked
 from twlocal.cli.common import db_option, note, out
 from twlocal.plural import counted
 
@@ -49,7 +50,7 @@ def import_(path: Path, database: Path, **options: Any) -> None:
         outcomes = import_results(path, runs, stored, wanted, at=now)
     for one in outcomes:
         what = "a run with its responses" if one.kind == "run" else f"a result ({one.kind})"
-        marks = f", marked {', '.join(one.marks)}" if one.marks else ""
+        marks = marked(one.marks)
         state = "imported" if one.new else "was there already"
         out(f"{one.name}: {what}, {counted(one.rows, 'row')}, {state}{marks}")
         for line in one.notes:

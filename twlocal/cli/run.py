@@ -123,6 +123,9 @@ def resume(name: str | None, **options: Any) -> int:
 
     with opened(options["database"], create=False) as runs:
         found = last_unfinished(runs, name)
+        if found is None:
+            note("every run in the database is complete; twlocal runs lists them")
+            return 0
         wish = Wish.from_json(found.wish)
         began_without = withdrawn_by(found.manifest)
     if elsewhere := spread_settings(options):

@@ -10,6 +10,7 @@ import click
 
 from twlocal.cli.common import note, out
 from twlocal.cli.dataset_options import dataset_options, load_dataset
+from twlocal.plural import counted
 from twlocal.whole import whole
 
 
@@ -19,7 +20,7 @@ from twlocal.whole import whole
     "--k", "-k", type=click.IntRange(1), default=150, show_default=True, help="At most K questions a subject."
 )
 @click.option("--limit", type=click.IntRange(1), help="At most this many questions in all, spread over the subjects.")
-@click.option("--out", "-o", "target", metavar="FILE", help="Where to write the manifest; - is standard output.")
+@click.option("--output", "-o", "target", metavar="FILE", help="Where to write the manifest; - is standard output.")
 @dataset_options
 def sample(bench: str, k: int, limit: int | None, target: str | None, **options: Any) -> None:
     """Draw the deterministic sample of BENCH: by content hash, at most K questions a subject.
@@ -43,6 +44,7 @@ def sample(bench: str, k: int, limit: int | None, target: str | None, **options:
     elif target is not None:
         with whole(Path(target)) as part:
             part.write_text(text, encoding="utf-8", newline="\n")
+        note(f"{counted(written['n'], 'row')} written to {target}: twlocal run MODEL --bench {bench} --ids {target}")
     summary = _summary(written, dataset.items)
     # Standard output belongs to the manifest when it is asked for there.
     (note if target == "-" else out)(summary)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from twlocal.bundle.words import marked
 from twlocal.cli.common import json_option, note, out
 from twlocal.cli.dataset_options import dataset_options
 from twlocal.plural import counted
@@ -90,7 +91,7 @@ def _told(found: Verified, results: Sequence[Loose]) -> list[str]:
         if one.run is None:
             continue
         score = one.entry["summary"]["score"]
-        marks = f", marked {', '.join(one.entry['marks'])}" if one.entry["marks"] else ""
+        marks = marked(one.entry["marks"])
         lines.append(f"{one.name}: {one.run.model} on {one.run.bench}{marks}")
         lines.append(f"  {one.run.protocol} {_score(score)}")
         if one.compared is not None:
@@ -113,7 +114,7 @@ def _score(score: Mapping[str, Any]) -> str:
         return "no row"
     low, high = score["interval"]
     interval = f"95% CI {100 * low:.1f}–{100 * high:.1f}, n = {score['n']:,}"
-    return f"strict {100 * score['accuracy']:.2f}% ({interval}), box rate {100 * score['box_rate']:.1f}%"
+    return f"strict {100 * score['accuracy']:.1f}% ({interval}), box rate {100 * score['box_rate']:.1f}%"
 
 
 def _as_dict(found: Verified) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def test_a_cut_line_is_refused_by_name_unless_told(results: Path, tmp_path: Path
         assert stored.results() == [], "all or nothing"
     outcomes = _import(results, tmp_path / "t.db", skip_bad=True)
     assert outcomes[2].rows == 99
-    assert "1 rows left out" in outcomes[2].notes
+    assert "1 row left out" in outcomes[2].notes
 
 
 def test_a_folder_without_results_is_a_wrong_call(tmp_path: Path) -> None:
@@ -182,6 +182,6 @@ def test_what_can_be_checked_of_a_folder_is(results: Path) -> None:
     )
     findings, _ = loose.check(results / "google_gemma-3-4b-it", [*items[1:], Item("新題", ("1", "2", "3", "4"), "A")])
     assert [str(one) for one in findings][:2] == [
-        "exam.jsonl: 1 rows are missing, by their stem hashes",
-        "exam.jsonl: 1 rows are not the dataset's, by their stem hashes",
+        "exam.jsonl: 1 row is missing, by stem hashes",
+        "exam.jsonl: 1 row is not the dataset's, by stem hashes",
     ]

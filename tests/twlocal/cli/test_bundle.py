@@ -29,7 +29,7 @@ def test_from_one_machine_to_another(twlocal: Call, name: str, questions: Path) 
     checked = twlocal("verify", f"{name}.tar.gz", "--bench", questions)
     assert checked.returncode == 0, checked.stdout
     assert "item set: the same rows" in checked.stdout
-    assert re.search(r"  box strict [\d.]+% \(95% CI [\d.]+–[\d.]+, n = 40\), box rate [\d.]+%\n", checked.stdout)
+    assert re.search(r"  box strict \d+\.\d% \(95% CI [\d.]+–[\d.]+, n = 40\), box rate [\d.]+%\n", checked.stdout)
     (checksum,) = [line.split()[-1] for line in checked.stdout.splitlines() if line.startswith("clean")]
     assert checksum in made.stderr
     taken = twlocal("import", f"{name}.tar.gz", "--db", "new.db")
@@ -40,6 +40,7 @@ def test_from_one_machine_to_another(twlocal: Call, name: str, questions: Path) 
     assert theirs == ours | {"bench": questions.name}
     (listed,) = json.loads(twlocal("runs", "--json", "--db", "new.db").stdout)
     assert (listed["state"], listed["imported"]) == ("complete, imported", True)
+    assert twlocal("runs", "--db", "new.db", "--lang", "en").stdout.splitlines()[-1] == "   imported"
     shown = twlocal("show", name, "0", "--db", "new.db")
     assert shown.returncode == 0, shown.stderr
 

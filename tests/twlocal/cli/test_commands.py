@@ -91,8 +91,8 @@ def test_every_help_fits_eighty_columns_and_cuts_no_sentence() -> None:
             "is not text",
         ),
         (["run", "~nobody-of-that-name/x.gguf"], 2, "no user of that name"),
-        (["sample", "demo", "--out", "absent/ids.json"], 2, "cannot write absent/ids.json"),
-        (["report"], 1, "no database"),
+        (["sample", "demo", "--output", "absent/ids.json"], 2, "cannot write absent/ids.json"),
+        (["report"], 2, "no database"),
         (["report", "--db", "{model}"], 1, "not a SQLite database"),
         (["protocols", "bxo"], 2, "bxo"),
         (["frobnicate"], 2, "frobnicate"),
@@ -123,11 +123,16 @@ def test_a_wrong_call_leaves_no_run_behind(twlocal: Call, base: list[str]) -> No
     assert [run["answered"] for run in listed] == [0], "what never opened is no run"
 
 
-def test_runs_names_a_file_without_its_folder(twlocal: Call, base: list[str], questions: Path) -> None:
+def test_runs_fits_a_terminal_and_gives_the_numbers_that_commands_take(
+    twlocal: Call, base: list[str], questions: Path
+) -> None:
     assert twlocal(*base).returncode == 0
-    shown = twlocal("runs").stdout
-    assert f"  {questions.name}  " in shown
-    assert str(questions.parent.absolute()) not in shown
+    lines = twlocal("runs", "--lang", "en").stdout.splitlines()
+    number, name = lines[2].split()[:2]
+    assert max(map(len, lines)) <= 80
+    assert str(questions.parent.absolute()) not in lines[2]
+    assert json.loads(twlocal("report", number, "--json").stdout)["run"] == name == _name(twlocal)
+    assert "完成" in twlocal("runs", "--lang", "zh-TW").stdout
     assert json.loads(twlocal("runs", "--json").stdout)[0]["bench"].endswith(questions.name)
 
 
@@ -257,7 +262,7 @@ def test_parquet_needs_a_file_and_a_folder_must_be_there(twlocal: Call, base: li
 
 
 def test_a_sample_manifest_comes_back_through_ids(twlocal: Call, base: list[str], questions: Path) -> None:
-    assert twlocal("sample", questions, "--k", "4", "--out", "ids.json").returncode == 0
+    assert twlocal("sample", questions, "--k", "4", "--output", "ids.json").returncode == 0
     done = twlocal(*base, "--ids", "ids.json", "--json")
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)

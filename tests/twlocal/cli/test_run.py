@@ -164,6 +164,9 @@ def test_one_interrupt_stores_what_is_in_flight_and_says_how_to_go_on(
     assert again.returncode == 0, again.stderr
     assert _count(db) == 40
     assert len(_asked(log)) == 40, "the resumed run went by the stored settings, and asked the rest once"
+    nothing = twlocal("resume", "--db", db)
+    assert nothing.returncode == 0, "a script that goes on until all is done ends"
+    assert "every run in the database is complete" in nothing.stderr
 
 
 def test_a_second_interrupt_stops_now(start: Start, base: list[str], tmp_path: Path) -> None:

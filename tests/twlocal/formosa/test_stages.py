@@ -232,7 +232,7 @@ def test_the_lexicon_command(
     ]
     said = twlocal(*call)
     assert said.returncode == 0, said.stderr
-    assert "軟件 was proposed as strict and fired 1 times: 他用的軟件是什麼？" in said.stderr
+    assert "軟件 was proposed as strict and fired 1 time: 他用的軟件是什麼？" in said.stderr
     text = (tmp_path / "mine.toml").read_text(encoding="utf-8")
     assert text.index('term = "視頻"') < text.index("review = [") < text.index('term = "軟件"')
     assert '{ term = "港口", taiwan = "碼頭", fires = ' in text[text.index("dropped = [") :]
