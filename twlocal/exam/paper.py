@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 from . import assembly, figures, groups, layout, number, options
@@ -307,6 +308,7 @@ def _item(reading: _Reading, here: Number, after: Number | None, draft: Draft, m
     flags += [f"private_use:{code}" for code in private_use(whole) if code not in _MARK_CODES]
     flags += ["mark_in_text"] if has_mark(whole) else []
     flags += ["small_text"] if any(lines[k].size < 0.72 * reading.size for k in used) else []
+    flags += ["stacked_text"] if _stacked([lines[k] for k in used]) else []
     excluded: list[str] = []
     if "E" in texts:
         excluded.append("five_options")
@@ -330,6 +332,14 @@ def _item(reading: _Reading, here: Number, after: Number | None, draft: Draft, m
         excluded=tuple(excluded),
         continues=groups.continues(question, here.number),
         regions=_regions(lines, used),
+    )
+
+
+def _stacked(own: Sequence[Line]) -> bool:
+    """Whether lines stand closer than any paragraph's do: a fraction, a matrix, a small table, read line by line."""
+    return any(
+        one.page == two.page and 0 < two.baseline - one.baseline < 0.95 * min(one.size, two.size)
+        for one, two in pairwise(own)
     )
 
 

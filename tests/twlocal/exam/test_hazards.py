@@ -263,3 +263,14 @@ def test_a_glyph_that_nobody_can_read_is_kept_and_flagged(typed):
     (item,) = parse_paper(typed(f"1 何者\ufffd正確？\n{OPTIONS}")).items
     assert item.question == "何者\ufffd正確？"
     assert "private_use:U+FFFD" in item.flags
+
+
+def test_a_fraction_is_flagged(sheet):
+    made = sheet().text(40.7, 60, "1").text(60.8, 60, "比值為").text(100, 53, "3").text(100, 67, "4").rule(99, 107, 57)
+    made.text(110, 60, "者？")
+    row(made, 90, *FOUR)
+    made.text(40.7, 120, "2").text(60.8, 120, "何者？")
+    row(made, 138, *FOUR)
+    one, two = parse_paper(made.bytes()).items
+    assert "stacked_text" in one.flags
+    assert "stacked_text" not in two.flags

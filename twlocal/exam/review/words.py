@@ -35,6 +35,7 @@ _FLAGS: Mapping[str, Text] = {
     "figure_in_group": t("題組的文章有圖", "the passage of its group has a figure"),
     "private_use": t("有造字區字元，讀不出是什麼字", "a private-use character that nobody could read"),
     "mark_in_text": t("文字裡夾著選項記號", "an option mark stands within the text"),
+    "stacked_text": t("有疊在一起的字（分數、矩陣）", "some of it is stacked, as a fraction or a matrix is"),
     "small_text": t("有特別小的字", "some of it is set in small type"),
     "wrapped_in_columns": t("選項分欄折行", "options wrap inside their columns"),
     "loose_text_before": t("前面有不屬於任何題的文字", "text that belongs to no item stands before it"),
