@@ -25,7 +25,7 @@ from twlocal.study.failures import (
     Probed,
     offsets,
 )
-from twlocal.study.report import INTERVAL, Plot, Report, Table, Words, join, p_value, points, span
+from twlocal.study.report import INTERVAL, Plot, Report, Table, Words, join, p_value, percent, points, span
 
 _HOW = {
     "minguo_prefixed": t("寫明民國", "with 民國"),
@@ -170,10 +170,10 @@ def _probed(one: Failures, seed: int) -> list[Words | Table]:
         )
     parts.append(
         t(
-            f"探測題答錯的，有 {probed.silent()} 則是無聲的錯（別的年份、別的地方：都是合法的值，不會有人攔下），"
-            f"有 {probed.loud()} 則是有聲的錯（一查就知道沒有這個名稱）。",
-            f"Of its wrong answers to the probe set, {probed.silent()} are silent (another year, another place: legal "
-            f"values that nothing refuses) and {probed.loud()} are loud (a look-up would refuse the name).",
+            f"探測題答錯的，有 {probed.silent()} 則查不出來（寫成別的年份、別的地方，都是合法的值），"
+            f"有 {probed.loud()} 則一查就知道錯（沒有這個名稱）。",
+            f"Of its wrong answers to the probe set, no check finds {probed.silent()} (another year, another place: "
+            f"legal values) and a look-up finds {probed.loud()} (there is no such name).",
         )
     )
     examples = [_example(text) for texts in probed.examples.values() for text in texts]
@@ -213,15 +213,23 @@ def _prefix(probed: Probed, seed: int) -> Words:
 
 def _detected(one: Failures) -> list[Words | Table]:
     found = one.detected
-    loud, silent = t("有聲", "loud"), t("無聲", "silent")
+    loud, silent = t("查得出", "found"), t("查不出", "missed")
     rows: list[list[Words]] = []
     for name, said in _SAID.items():
         count = found.responses[name]
         examples = join([_example(text) for text in found.examples.get(name, ())])
-        rows.append([said, loud if LOUD[name] else silent, f"{count:,}", _share(count, found.n), examples])
-    header: list[Words] = [t("作答中出現", "in responses"), t("錯誤", "error"), "n", INTERVAL, t("例如", "such as")]
+        share = percent(count / found.n) if found.n else "-"
+        rows.append([said, loud if LOUD[name] else silent, f"{count:,}", share, _share(count, found.n), examples])
+    header: list[Words] = [
+        t("作答中出現", "in responses"),
+        t("查核", "a check"),
+        t("則數", "count"),
+        t("比例", "share"),
+        INTERVAL,
+        t("例如", "such as"),
+    ]
     caption = t(f"{one.run}，全部 {found.n:,} 則作答：", f"{one.run}, {counted(found.n, 'response')} in all:")
-    parts: list[Words | Table] = [Table(caption, header, rows, "llrrl")]
+    parts: list[Words | Table] = [Table(caption, header, rows, "llrrrl")]
     if found.equations:
         told = t(
             "把民國年與西元年對起來的敘述：{stated}。",

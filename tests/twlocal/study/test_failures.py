@@ -76,7 +76,7 @@ def test_a_model_with_every_failure(call: Any, ask: Any, probe_bench: Path) -> N
     assert detected["romanised_name"]["responses"] == 1
     text = call("study", "failures", name).out
     assert "左翐" in text
-    assert "10 are silent" in " ".join(text.split())
+    assert "no check finds 10 " in " ".join(text.split())
     assert "--write-probe probe.csv" in text
 
 
