@@ -71,6 +71,8 @@ def test_a_chinese_character_is_two_columns_wide() -> None:
         "以上皆是",
         "以上皆非。",
         "以上選項皆正確",
+        "以上兩者",
+        "上述四者",
         "皆是",
         "三者皆有可能",
         "A和B",
