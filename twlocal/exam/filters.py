@@ -146,9 +146,9 @@ def figure(item: Candidate) -> str | None:
 
 def continues(item: Candidate) -> str | None:
     """The stem goes on from another item (承上題 …)."""
-    if item.continues is not None:
-        return f"question {item.continues}"
-    return references.continuation(item.question)
+    if words := references.continuation(item.question):
+        return words
+    return None if item.continues is None else f"question {item.continues}"
 
 
 _LONG, _TIMES = 30, 3
