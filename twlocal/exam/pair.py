@@ -1,11 +1,13 @@
 """Question paper + answer key + correction → keyed items.
 
 A correction overrides the key it corrects. `#` is resolved from the 備註, or the item is left out with a reason. A key
-that is not this paper's (試題代號, number of answers) keys nothing: a shifted key is worse than none.
+that is not this paper's (試題代號, subject, number of answers) keys nothing: a shifted key is worse than none.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from dataclasses import dataclass
 
 from . import notes
@@ -53,6 +55,8 @@ def pair(paper: Paper, answer: Key | None, correction: Key | None = None) -> Pai
     if answer and correction and not rejections and len(answer.cells) != len(correction.cells):
         counts = f"{len(answer.cells)} answers and {len(correction.cells)} corrected ones"
         rejections.append(Rejection("key_count_mismatch", counts))
+    elif answer and correction and not rejections:
+        rejections += _contradiction(answer, correction)
     if rejections:
         return Pairing(rejections=tuple(rejections))
     flags = [] if any(_same_code(paper, key) for key in keys) else ["code_unverified"]
@@ -84,11 +88,38 @@ def _covers(code: str, wanted: str) -> bool:
     return first <= wanted <= last if last and len(first) == len(last) == len(wanted) else code == wanted
 
 
+_ORDINAL = re.compile(r"\(([一二三四五六七八九十])\)")
+_HAN = re.compile("[\u4e00-\u9fff]{2,}")
+
+
+def differ(subject: str, other: str) -> bool:
+    """Whether two subjects surely are not one: another ordinal (醫學(一), 醫學(二)), or no two characters in common.
+
+    The same subject is worded in several ways, and keys cut long ones off: doubtful ones are not told apart.
+    """
+    one, two = (re.sub(r"\s+", "", unicodedata.normalize("NFKC", text)) for text in (subject, other))
+    ordinals = [set(_ORDINAL.findall(text)) for text in (one, two)]
+    pairs = [{run[k : k + 2] for run in _HAN.findall(text) for k in range(len(run) - 1)} for text in (one, two)]
+    return any(all(sides) and not sides[0] & sides[1] for sides in (ordinals, pairs))
+
+
+def _contradiction(answer: Key, correction: Key) -> list[Rejection]:
+    """A correction marks what it changes with `#`. One that has other letters in many cells corrects another key."""
+    changed = sum(cell != "#" and cell != answer.cells[number] != "#" for number, cell in correction.cells.items())
+    if changed <= max(2, len(correction.cells) // 10):
+        return []
+    return [Rejection("key_contradicts_correction", f"{changed} of {len(correction.cells)} answers differ without a #")]
+
+
 def _mismatches(paper: Paper, key: Key) -> list[Rejection]:
     found: list[Rejection] = []
-    if same_codes(paper, key) is False:
+    same = same_codes(paper, key)
+    if same is False:
         codes = ", ".join(paper.header.codes)
         found.append(Rejection("code_mismatch", f"the key is for {key.code}, the paper is {codes}"))
+    subject = paper.header.fields.get("科目", "")
+    if same is None and differ(subject, key.subject):
+        found.append(Rejection("key_subject_mismatch", f"the key is for {key.subject}, the paper is {subject}"))
     if paper.accepted and key.accepted and len(paper.items) != len(key.cells):
         found.append(Rejection("key_count_mismatch", f"{len(paper.items)} items, {len(key.cells)} answers"))
     # Its number may have been read wrongly: then it is another item's note.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from twlocal.exam.model import Header, Key, Paper, PaperItem, Rejection
 from twlocal.exam.notes import read_notes
-from twlocal.exam.pair import pair, same_codes
+from twlocal.exam.pair import differ, pair, same_codes
 
 OPTIONS = {"A": "甲", "B": "乙", "C": "丙", "D": "丁"}
 
@@ -107,6 +109,41 @@ def test_the_reasons_of_the_paper_stay():
 def test_a_key_that_does_not_fit_keys_nothing(answer, reason):
     found = pair(paper(), answer)
     assert reason in [r.reason for r in found.rejections] and found.items == ()
+
+
+@pytest.mark.parametrize(
+    ("subject", "other", "wanted"),
+    [
+        ("醫學㈠（包括解剖學、胚胎學）", "醫學(一)", False),
+        ("醫學㈠（包括解剖學、胚胎學）", "醫學(二)(包括解剖學、胚胎學)", True),
+        ("外國文（俄文兼試移民專業英文）", "外國文(泰文兼試移民專業英文)、外國文(法文兼試", False),
+        ("國文（作文與測驗）", "民法", True),
+        ("民 法", "民法總則", False),
+        ("", "民法", False),
+        ("English", "英文", False),
+    ],
+)
+def test_subjects_that_are_surely_others(subject, other, wanted):
+    assert differ(subject, other) is wanted
+
+
+def test_a_key_without_a_code_must_be_of_the_subject():
+    civil = paper(codes=("6801",))
+    civil = replace(civil, header=replace(civil.header, fields={"科目": "民法"}))
+    answer = key("ABC", subject="民法")
+    other = key("###", "第1、2、3題答Ｄ給分", code=None, kind="correction", subject="刑事訴訟")
+    assert [r.reason for r in pair(civil, answer, other).rejections] == ["key_subject_mismatch"]
+    assert pair(civil, answer, replace(other, subject="民法")).items[0].answer == "D"
+    assert pair(civil, replace(answer, subject="改了名稱")).items, "the code says that it is the paper's"
+
+
+def test_a_correction_of_another_key():
+    found = pair(paper(25), key("ABCDA" * 5), key("BCDAB" * 5, code=None, kind="correction"))
+    assert [(r.reason, r.detail) for r in found.rejections] == [
+        ("key_contradicts_correction", "25 of 25 answers differ without a #")
+    ]
+    marked = pair(paper(25), key("ABCDA" * 5), key("#" * 25, code=None, kind="correction"))
+    assert marked.items and not marked.rejections
 
 
 def test_a_refused_paper_is_not_keyed():
