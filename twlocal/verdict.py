@@ -257,12 +257,21 @@ def _cards(
                 reasons.append(Reason("heads", NO, {"heads": heads, "cards": cards, "size": told.size}))
             if told.size > 1 and not model.heads:
                 reasons.append(Reason("heads_unchecked", NOTE, {"size": told.size}))
+        reasons += _busy(group)
         candidate = (group, found, reasons, settings)
         if all(reason.level != NO for reason in reasons):
             return candidate
         first = first or candidate
     assert first is not None  # the caller has cards
     return first
+
+
+def _busy(group: Sequence[Gpu]) -> list[Reason]:
+    """The reason that others hold memory of these cards, where they hold more than vLLM leaves by default."""
+    busy = [gpu for gpu in group if not fit.is_idle(gpu)]
+    held = sum((gpu.memory or 0) - (gpu.free or 0) for gpu in busy)
+    names = ", ".join(f"{gpu.name} {gpu.index}" for gpu in busy)
+    return [Reason("busy", NOTE, {"gpu": names, "held_bytes": held})] if busy else []
 
 
 def bytes_on_card(model: KnownModel, dtype: str) -> int | None:

@@ -267,6 +267,16 @@ def test_the_next_group_is_tried_where_the_largest_cannot() -> None:
     assert (route.engine, route.settings) == ("vllm", {"max_model_len": 8192, "tensor_parallel_size": 1})
 
 
+def test_memory_that_others_hold_is_told() -> None:
+    there = machine(card(free=47 * GIB), card(free=6 * GIB))
+    route = planned(model(weight_bytes=16_000_000_000), there)
+    assert route.engine == "vllm", "an idle card is taken"
+    busy = reason(route, "vllm", "busy")
+    assert (busy.level, busy.facts["held_bytes"]) == ("note", 42 * GIB)
+    assert "42.0 GiB" in route_words.say(busy, "en") and "42.0 GiB" in route_words.say(busy, "zh-TW")
+    assert "busy" not in codes(planned(model(), machine(card(), card(free=47 * GIB))), "vllm", "note")
+
+
 def test_memory_that_is_not_told() -> None:
     route = planned(model(), machine(card(name="NVIDIA GB10", memory=None)))
     assert route.engine == "vllm"
