@@ -62,7 +62,7 @@ def assemble(
     for mark in marks:
         on_line.setdefault(mark.line, []).append(mark)
     row: list[Mark] = []  # the marks of the last line that had some
-    columns: list[_Column] = []  # how far each of their options has come
+    columns: list[_Column] | None = None  # how far each of their options has come, made when first needed
     previous: Line | None = None
     left = len(marks)
     edge = min((mark.x0 for mark in marks), default=0.0)
@@ -74,6 +74,7 @@ def assemble(
             if not left and (stops(k) or _far(previous, line)):
                 draft.loose = list(range(k, last))
                 break
+            columns = columns or _columns(lines, row, margin)
             if wrapped := _in_columns(line, columns):
                 draft.flags.append("wrapped_in_columns")
                 for column, start, stop in wrapped:
@@ -92,6 +93,7 @@ def assemble(
             else:
                 for letter, chunk in _continue(lines, Chunk(k, begin, lead), row, margin, draft):
                     draft.options[letter].append(chunk)
+                columns = columns or _columns(lines, row, margin)
                 columns = [c.grown(line.ends[lead - 1] if c is columns[-1] else None) for c in columns]
         ends = [*(m.start for m in here[1:]), len(line)][: len(here)]
         for mark, stop in zip(here, ends, strict=True):
@@ -100,12 +102,7 @@ def assemble(
             draft.options.setdefault(mark.letter, []).append(Chunk(k, mark.stop, stop))
             left -= 1
         if here:
-            row = here
-            limits = [*(mark.x0 for mark in here[1:]), margin]
-            columns = [
-                _Column(mark.letter, mark.x0, limit, line.ends[stop - 1])
-                for mark, limit, stop in zip(here, limits, ends, strict=True)
-            ]
+            row, columns = here, None
         previous = line
     return draft
 
@@ -119,8 +116,7 @@ def _far(previous: Line | None, line: Line) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class _Column:
+class _Column(NamedTuple):
     """An option of a row: where its mark stands, where the next one (or the margin) does, and where its last line ends.
 
     `end` is None once a line has passed on which the option had nothing.
@@ -132,7 +128,7 @@ class _Column:
     end: float | None
 
     def grown(self, end: float | None) -> _Column:
-        return _Column(self.letter, self.x0, self.limit, end)
+        return self._replace(end=end)
 
     def full(self, word: float, size: float) -> bool:
         """Whether a word of this width would not have fitted any more."""
@@ -141,6 +137,17 @@ class _Column:
     def holds(self, x0: float, x1: float, size: float, inset: float) -> bool:
         """Whether a stretch of text stands where a wrapped line of the option does."""
         return self.x0 + inset * size <= x0 <= self.x0 + _INDENT * size and x1 <= self.limit + _OUT * size
+
+
+def _columns(lines: Sequence[Line], row: Sequence[Mark], margin: float) -> list[_Column]:
+    """The options of a row on the line that has their marks."""
+    line = lines[row[0].line]
+    stops = [*(mark.start for mark in row[1:]), len(line)]
+    limits = [*(mark.x0 for mark in row[1:]), margin]
+    return [
+        _Column(mark.letter, mark.x0, limit, line.ends[stop - 1])
+        for mark, limit, stop in zip(row, limits, stops, strict=True)
+    ]
 
 
 def _in_columns(line: Line, columns: Sequence[_Column]) -> list[tuple[_Column, int, int]] | None:
@@ -218,4 +225,6 @@ def _continue(
 
 def text_of(lines: Sequence[Line], chunks: Sequence[Chunk]) -> str:
     """The chunks' text as one paragraph."""
+    if len(chunks) == 1:  # most options
+        return lines[chunks[0].line].slice(chunks[0].start, chunks[0].stop)
     return join(lines[c.line].slice(c.start, c.stop) for c in chunks)

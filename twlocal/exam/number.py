@@ -70,7 +70,7 @@ def candidates(lines: Sequence[Line]) -> list[Number]:
         if not (first in "0123456789(（第" or "０" <= first <= "９"):
             continue
         text = digits(line.text)
-        bracket = _ANSWER_BRACKET.match(text)
+        bracket = _ANSWER_BRACKET.match(text) if first in "(（" else None
         match = _NUMBER.match(text, bracket.end() if bracket else 0)
         if not match or not _closed(match["open"], match["close"]):
             continue
@@ -153,13 +153,17 @@ def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[
         own = merit[k] + (3.0 if number.number == 1 else 0.0)
         score, previous = own - 1.0, -1
         for step in range(1, (_MAX_GAP if not hidden else 5 * _MAX_GAP) + 1):
-            most = _ALIKE + (10.0 if hidden or step == 1 else 4.0 - 4.0 * step)  # what `gain` can be below
+            most = 10.0 if hidden or step == 1 else 4.0 - 4.0 * step  # what `gain` can be below
             for j in by_number.get(number.number - step, ()):
-                if best[j] + own + most < score or found[j].line == number.line:
+                other = found[j]
+                # The numbers of a paper stand in one column and look alike; those of a list in a stem stand elsewhere.
+                like = 2.0 if abs(other.x1 - number.x1) < 2 or abs(other.x0 - number.x0) < 2 else 0.0
+                like += other.style == number.style
+                if best[j] + own + like + most < score or other.line == number.line:
                     continue
-                gain = _fit(counts, at[j], at[k], found[j].line, places) + _alike(found[j], number)
+                gain = like + _fit(counts, at[j], at[k], other.line, places)
                 if step > 1:
-                    unseen = any(found[j].line < line <= number.line for line in hidden)
+                    unseen = any(other.line < line <= number.line for line in hidden)
                     gain -= 0.1 * step if unseen else 6.0 + 4.0 * step
                     if step > _MAX_GAP and not unseen:
                         continue
@@ -212,15 +216,6 @@ def _fit(
         # One set, and marks that the text mentions (維生素(A)). Which is which is seen when the item is put together.
         return max(1.0, 10.0 - 1.5 * (a + b + c + d + e - 4)) - far
     return -10.0 * most if least else -2.0 * most
-
-
-_ALIKE = 3.0
-
-
-def _alike(one: Number, other: Number) -> float:
-    """The numbers of a paper stand in one column and look alike; those of a list inside a stem stand in another."""
-    column = abs(one.x1 - other.x1) < 2 or abs(one.x0 - other.x0) < 2
-    return (2.0 if column else 0.0) + (1.0 if one.style == other.style else 0.0)
 
 
 def _merit(found: Sequence[Number]) -> list[float]:

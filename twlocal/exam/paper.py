@@ -6,7 +6,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import attrgetter
 from pathlib import Path
 
 from . import assembly, figures, groups, layout, number, options
@@ -295,19 +296,18 @@ def _with_groups(items: Sequence[PaperItem], shared: Sequence[Group]) -> list[Pa
 
 def _item(reading: _Reading, here: Number, after: Number | None, draft: Draft, marks: Sequence[Mark]) -> PaperItem:
     lines = reading.lines
-    parts = [draft.stem, *(draft.options[letter] for letter in sorted(draft.options))]
+    letters = sorted(draft.options)
+    parts = [draft.stem, *(draft.options[letter] for letter in letters)]
     question, *folded = fold_all([assembly.text_of(lines, chunks) for chunks in parts])
-    texts = dict(zip(sorted(draft.options), folded, strict=True))
-    used = sorted(
-        {c.line for c in [*draft.stem, *(c for chunks in draft.options.values() for c in chunks)]} | {here.line}
-    )
+    texts = dict(zip(letters, folded, strict=True))
+    used = sorted({here.line, *(chunk.line for chunks in parts for chunk in chunks)})
     bands = _bands(reading, here, after, draft)
     drawn = figures.figures(bands, reading.pages)
     flags = [*draft.flags, *drawn]
     whole = "".join([question, *texts.values()])
     flags += [f"private_use:{code}" for code in private_use(whole) if code not in _MARK_CODES]
     flags += ["mark_in_text"] if has_mark(whole) else []
-    flags += ["small_text"] if any(lines[k].size < 0.72 * reading.size for k in used) else []
+    flags += ["small_text"] if min(lines[k].size for k in used) < 0.72 * reading.size else []
     flags += ["stacked_text"] if _stacked([lines[k] for k in used]) else []
     excluded: list[str] = []
     if "E" in texts:
@@ -390,16 +390,14 @@ def _first_top(lines: Sequence[Line], page: int) -> float:
 
 
 def _regions(lines: Sequence[Line], used: Sequence[int]) -> tuple[Region, ...]:
-    by_page: dict[int, list[Line]] = {}
-    for k in used:
-        by_page.setdefault(lines[k].page, []).append(lines[k])
-    return tuple(
-        Region(
-            page,
-            min(i.x0 for i in own),
-            min(i.top for i in own),
-            max(i.x1 for i in own),
-            max(i.bottom for i in own),
-        )
-        for page, own in by_page.items()
+    return tuple(_region(page, [*own]) for page, own in groupby([lines[k] for k in used], attrgetter("page")))
+
+
+def _region(page: int, own: Sequence[Line]) -> Region:
+    return Region(
+        page,
+        min(line.x0 for line in own),
+        min(line.top for line in own),
+        max(line.x1 for line in own),
+        max(line.bottom for line in own),
     )
