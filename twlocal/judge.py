@@ -6,6 +6,7 @@ Pure: a function of the record alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from twlocal import readers
@@ -16,6 +17,7 @@ from twlocal.readers import Reading
 from twlocal.record import Record
 
 PUBLISHED = "box"  # the reader of every published score
+_SHORT = 80  # characters; the reading of a response up to here is remembered
 _LONG = 2_000  # characters; a shorter response that ended by itself and was read is not worth a search for loops
 
 
@@ -42,30 +44,50 @@ class Judged(NamedTuple):
 
 def judge(record: Record, reader: str = PUBLISHED) -> Judged:
     """Judge one record with the named reader, and the lenient one beside it. Raises what `readers.read` raises."""
-    text, finish = record.text, record.finish
-    final = readers.final_text(text, record.reasoning, finish)
+    read = _remembered if len(record.text) + len(record.reasoning) <= _SHORT else _read
+    box, lenient, wrote_box, truncated, loop, final, thought, flags = read(
+        record.text, record.reasoning, record.finish, reader
+    )
+    return Judged(
+        box=box,
+        lenient=lenient,
+        correct=right(box.letter, record),
+        correct_lenient=right(lenient.letter, record),
+        wrote_box=wrote_box,
+        truncated=truncated,
+        loop=loop,
+        final=final,
+        thought=thought,
+        flags=_merged(record.flags, flags),
+    )
+
+
+def _read(
+    text: str, reasoning: str, finish: str, reader: str
+) -> tuple[Reading, Reading, bool, bool, bool, bool, bool, tuple[str, ...]]:
+    """What of a `Judged` the response alone decides, in its order: all but `correct` and `correct_lenient`."""
+    final = readers.final_text(text, reasoning, finish)
     if reader == PUBLISHED:
         box = lenient = readers.box(final)
         # The lenient reader begins with `box`, so it is asked only where that read nothing.
         if box.letter is None:
             lenient = readers.lenient(final, LABELS, box)
     else:
-        box = readers.read(reader, text, record.reasoning, finish, LABELS)
+        box = readers.read(reader, text, reasoning, finish, LABELS)
         lenient = readers.lenient(final)
     truncated = finish == FINISH_LENGTH
-    return Judged(
-        box=box,
-        lenient=lenient,
-        correct=right(box.letter, record),
-        correct_lenient=right(lenient.letter, record),
-        wrote_box=readers.wrote_box(final),
-        truncated=truncated,
-        loop=(truncated or box.letter is None or len(text) > _LONG) and is_loop(text or record.reasoning),
-        final=final.text is not None,
+    return (
+        *(box, lenient, readers.wrote_box(final), truncated),
+        (truncated or box.letter is None or len(text) > _LONG) and is_loop(text or reasoning),
+        final.text is not None,
         # A thought that the template opens and closes without a word (`<think>\n\n</think>`) is none.
-        thought=bool(record.reasoning or (final.thought and final.thinking.strip().removeprefix("<think>").strip())),
-        flags=_merged(record.flags, final.flags, box.flags),
+        bool(reasoning or (final.thought and final.thinking.strip().removeprefix("<think>").strip())),
+        _merged(final.flags, box.flags),
     )
+
+
+# A model that is asked for a letter often says nothing else: a handful of texts, thousands of times.
+_remembered = lru_cache(maxsize=256)(_read)
 
 
 def right(letter: str | None, record: Record) -> bool:

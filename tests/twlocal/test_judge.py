@@ -101,3 +101,17 @@ def test_another_readers_letter_that_is_no_option_is_wrong() -> None:
     judged = judge(record("\\boxed{E}"), reader="twinkle_box")
     assert judged.box.letter in {None, "E"}
     assert not judged.correct
+
+
+@pytest.mark.parametrize("before", ["", "說明。" * 40], ids=["short", "long"])
+def test_the_same_words_are_judged_by_what_else_is_known_of_them(before: str) -> None:
+    # Readings of short responses are remembered; that of another row, ending or reader must not come back.
+    text = before + "答案是 \\boxed{A}"
+    for _ in range(2):
+        assert [judge(record(text, answer=key)).correct for key in "ABCD"] == [False, False, True, False]
+        assert [judge(record(text, order=order)).correct for order in ("CADB", "ACDB")] == [True, False]
+        assert [judge(record(text, finish=finish)).truncated for finish in ("stop", "length")] == [False, True]
+        assert [judge(record(text, reasoning=thought)).thought for thought in ("", "想")] == [False, True]
+        assert [judge(record(text, flags=flags)).flags for flags in ((), ("refusal",))] == [(), ("refusal",)]
+        other = judge(record(text + "\\box{B}"), reader="twinkle_box")
+        assert (other.box.letter, judge(record(text + "\\box{B}")).box.letter) == ("B", "A")
