@@ -24,11 +24,16 @@ demo: $(VENV)/.installed-demo
 	@echo
 ifeq ($(MODEL),smollm2-135m)
 	@echo "$(MODEL) knows next to no Chinese: a score that is not above guessing (25%) is the right result."
+	@echo "$(MODEL) 幾乎不懂中文：成績未高於猜答（25%），才是正確的結果。"
 endif
-	@echo "Next:"
-	@echo "  $(BIN)/twlocal report --by subject --db $(DEMO_DB)      (in Chinese: --lang zh-TW)"
+	@echo
+	@echo "Next, with --lang zh-TW in Chinese / 接下來（加上 --lang zh-TW 就是中文）："
+	@echo "  $(BIN)/twlocal report --by subject --db $(DEMO_DB)"
+	@echo "      the score by subject / 各科成績"
 	@echo "  $(BIN)/twlocal show $$($(BIN)/twlocal runs --db $(DEMO_DB) --json | $(BIN)/python -c 'import json, sys; print(json.load(sys.stdin)[-1]["name"])') 0 --db $(DEMO_DB)"
-	@echo "  $(BIN)/twlocal run MODEL --bench QUESTIONS.csv          (your own: see README.md)"
+	@echo "      one question: what was asked, answered and read / 看一題：問了什麼、答了什麼、怎麼讀"
+	@echo "  $(BIN)/twlocal run MODEL --bench QUESTIONS.csv"
+	@echo "      your own (README.md) / 自己的模型與題目（README.zh-TW.md）"
 
 # tw-formosa-bench end to end, from six short articles of our own, or from a checkout of Taiwan.md: CORPUS=path. The same
 # small model drafts and judges: it knows next to no Chinese, and is held to a JSON schema, so what comes out is well-formed
@@ -49,10 +54,13 @@ demo-formosa: $(VENV)/.installed-demo-formosa
 	$(BIN)/twlocal formosa accounting --db $(FORMOSA_DB)
 	@echo
 	@$(BIN)/twlocal formosa build $(FORMOSA_OUT) --db $(FORMOSA_DB) >/dev/null && $(BIN)/twlocal formosa check $(FORMOSA_OUT) | tail -1 || \
-	  echo "Nothing was left to publish, and the accounting says where it went."
-	@echo "Next:"
-	@echo "  $(BIN)/twlocal formosa calibrate JUDGE --db $(FORMOSA_DB)      (what a judge catches; above it was not asked for)"
-	@echo "  $(BIN)/twlocal run MODEL --bench $(FORMOSA_OUT)                (the card: $(FORMOSA_OUT)/README.md)"
+	  echo "Nothing was left to publish, and the accounting says where it went. / 沒有題目留到最後，帳上看得到各到哪裡去了。"
+	@echo
+	@echo "Next / 接下來："
+	@echo "  $(BIN)/twlocal formosa calibrate JUDGE --db $(FORMOSA_DB)"
+	@echo "      what a judge catches; above it was not asked for / 審題模型抓得到什麼；上面沒有要求先校準"
+	@echo "  $(BIN)/twlocal run MODEL --bench $(FORMOSA_OUT)"
+	@echo "      the card / 說明卡：$(FORMOSA_OUT)/README.md"
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto --dist worksteal

@@ -5,38 +5,48 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import threading
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from twlocal.backend import missing
 from twlocal.errors import StoreMissing
+from twlocal.html.words import t
 from twlocal.store import open_store
 
+_ADDRESS = re.compile(r"Uvicorn running on (http://\S+)")
 _MILLISECONDS = 120_000  # a query that reads every response of a long run takes its time
 _ROWS = 2_000
 
 
 def queries() -> dict[str, dict[str, str]]:
-    """The canned queries by name: title, description, sql."""
+    """The canned queries by name: title and description in both languages (`title_zh`), sql."""
     found: dict[str, dict[str, str]] = tomllib.loads(
         files("twlocal.board").joinpath("queries.toml").read_text(encoding="utf-8")
     )
     return found
 
 
-def metadata(database: Path) -> dict[str, Any]:
-    """Datasette's metadata for a database: what it is, and its queries."""
-    return {
-        "title": "twlocal",
-        "description": "Every response as it came. Every score here is read from them now.",
-        "databases": {database.stem: {"queries": {name: dict(one) for name, one in queries().items()}}},
+def metadata(database: Path, lang: str = "en") -> dict[str, Any]:
+    """Datasette's metadata for a database: what it is, and its queries, in "en" or "zh-TW"."""
+    own = "_zh" if lang == "zh-TW" else ""
+    told = {
+        name: {"title": one["title" + own], "description": one["description" + own], "sql": one["sql"]}
+        for name, one in queries().items()
     }
+    about = t(
+        "作答照原樣保存，這裡的分數都是現在從作答讀出來的。",
+        "Every response as it came. Every score here is read from them now.",
+    )
+    return {"title": "twlocal", "description": about.of(lang), "databases": {database.stem: {"queries": told}}}
 
 
 def command(database: Path, described: Path, plugins: Path, *, port: int, more: Sequence[str] = ()) -> list[str]:
@@ -51,11 +61,13 @@ def command(database: Path, described: Path, plugins: Path, *, port: int, more: 
     ]
 
 
-def browse(database: Path, *, port: int, more: Sequence[str] = ()) -> int:
+def browse(
+    database: Path, *, port: int, more: Sequence[str] = (), lang: str = "en", tell: Callable[[str], None] = print
+) -> int:
     """Run Datasette until it ends or is interrupted; its exit code.
 
-    more: further options of Datasette's. Raises EngineMissing where it is not installed, StoreError for what is no
-    database of twlocal's.
+    more: further options of Datasette's. lang: of the queries' names. tell: hears the address, once it can be opened.
+    Raises EngineMissing where it is not installed, StoreError for what is no database of twlocal's.
     """
     if importlib.util.find_spec("datasette") is None:
         raise missing("browse", "datasette")
@@ -67,13 +79,29 @@ def browse(database: Path, *, port: int, more: Sequence[str] = ()) -> int:
         as_file(files("twlocal.board").joinpath("datasette")) as plugins,
     ):
         described = Path(made) / "metadata.json"
-        described.write_text(json.dumps(metadata(database), ensure_ascii=False), encoding="utf-8")
+        described.write_text(json.dumps(metadata(database, lang), ensure_ascii=False), encoding="utf-8")
         words = command(database.resolve(), described, plugins, port=port, more=more)
-        with subprocess.Popen(words) as process:
+        with subprocess.Popen(words, stderr=subprocess.PIPE, encoding="utf-8", errors="replace") as process:
+            assert process.stderr is not None
+            listener = threading.Thread(target=_listen, args=(process.stderr, tell), daemon=True)
+            listener.start()
             try:
-                return process.wait()
+                code = process.wait()
+                listener.join()
+                return code
             except KeyboardInterrupt:
                 process.wait()  # Ctrl-C reaches it too, and it says goodbye to who is connected
                 return 0
             finally:
                 process.terminate()
+
+
+def _listen(said: IO[str], tell: Callable[[str], None]) -> None:
+    """Pass on what the server says, but for what it does when all is well; of that only the address."""
+    for line in said:
+        if found := _ADDRESS.search(line):
+            tell(found[1])
+        elif not line.startswith("INFO:"):
+            with suppress(OSError):  # whoever heard it has gone
+                sys.stderr.write(line)
+                sys.stderr.flush()

@@ -82,6 +82,7 @@ class Screen:
         self._block = Block(stream) if stream.isatty() and os.environ.get("TERM") != "dumb" and not quiet else None
         self._page, self._lines, self._every, self._quiet, self._clock = page, lines, every, quiet, clock
         self._told = clock()
+        self._said: Sequence[str] = ()
 
     def note(self, line: str) -> None:
         """A line that stays."""
@@ -98,8 +99,11 @@ class Screen:
         if self._block is not None:
             self._block.draw(self._page())
         else:
-            for line in self._lines():
-                note(line)
+            lines = self._lines()
+            for line in lines:
+                if line not in self._said:  # a log does not get longer by what stands still
+                    note(line)
+            self._said = lines
 
     def close(self) -> None:
         """Take the block away."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
-from twlocal.cli.common import db_option, json_option, lang_option, language, opened, out
+from twlocal.cli.common import columns, db_option, json_option, lang_option, language, opened, out
 
 
 @click.command()
@@ -31,4 +32,5 @@ def show(name: str, item: str, whole_prompt: bool, as_json: bool, lang: str | No
     if as_json:
         out(json.dumps(view, ensure_ascii=False, indent=1))
     else:
-        out(render(view, whole_prompt=whole_prompt, lang=language(lang)).rstrip("\n"))
+        page = render(view, whole_prompt=whole_prompt, lang=language(lang), width=columns(sys.stdout))
+        out(page.rstrip("\n"))

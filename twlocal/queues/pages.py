@@ -79,7 +79,9 @@ def plan(name: str, forecasts: Sequence[Forecast], free: int | None, look: Look)
         page += look.lines(said["fetch_nothing"])
     times = [one.seconds for one in forecasts if not one.skip]
     total = sum(seconds for seconds in times if seconds is not None)
-    if None not in times:
+    if not total and None not in times:
+        page += look.lines(said["time_none"])
+    elif None not in times:
         page += look.lines(said["time_total"].format(time=duration(total, said)))
     elif any(times):
         page += look.lines(said["time_total_some"].format(time=duration(total, said)))

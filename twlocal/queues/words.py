@@ -28,6 +28,7 @@ ENGLISH = {
     "fetch_nothing": "Nothing to fetch.",
     "fetch_too_much": "The disk does not hold all of it at once: --reclaim gives each model's room back after its last "
     "item.",
+    "time_none": "Nothing to ask.",
     "time_total": "Asking takes about {time}, without fetching and loading.",
     "time_total_some": "Asking takes about {time}, without fetching and loading, and without the items whose speed was "
     "never measured here.",
@@ -93,7 +94,7 @@ CHINESE = {
     "plan": "{name}：{count} 項",
     "column_no": "#",
     "column_model": "模型",
-    "column_bench": "測驗",
+    "column_bench": "題庫",
     "column_engine": "引擎",
     "column_fetch": "要下載",
     "column_ask": "要問",
@@ -109,6 +110,7 @@ CHINESE = {
     "fetch_total_some": "要下載 {size}，另有查不到大小的；磁碟剩 {free}。",
     "fetch_nothing": "不必下載。",
     "fetch_too_much": "磁碟無法同時放下全部：加上 --reclaim，每個模型做完最後一項就歸還空間。",
+    "time_none": "沒有要問的題目。",
     "time_total": "作答約需 {time}，不含下載和載入。",
     "time_total_some": "作答約需 {time}，不含下載和載入，也不含從未在這台機器量過速度的項目。",
     "time_unknown": "需時不明：都沒有在這台機器量過。",

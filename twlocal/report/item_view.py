@@ -13,7 +13,7 @@ from twlocal.plural import Count
 from twlocal.protocol import Example, Protocol
 from twlocal.record import Record
 from twlocal.report.item_words import why, words
-from twlocal.report.table import minute, pad, visible
+from twlocal.report.table import columns, minute, pad, visible, wrap
 from twlocal.runs import RunRow, Runs
 
 
@@ -93,6 +93,7 @@ def _reading(name: str, record: Record) -> dict[str, Any]:
             "rule": None,
             "flags": [],
             "why": error.message,
+            "hint": error.hint,
             "span": None,
         }
     return {
@@ -106,10 +107,10 @@ def _reading(name: str, record: Record) -> dict[str, Any]:
     }
 
 
-def render(view: Mapping[str, Any], *, whole_prompt: bool = False, lang: str = "en") -> str:
-    """The view as text for a terminal, in "en" or "zh-TW"."""
+def render(view: Mapping[str, Any], *, whole_prompt: bool = False, lang: str = "en", width: int | None = None) -> str:
+    """The view as text, in "en" or "zh-TW". width: columns at which reasons go on in the next line; None never."""
     said = words(lang)
-    named = f" ({view['item_id']})" if view["item_id"] else ""
+    named = said["named"].format(id=view["item_id"]) if view["item_id"] else ""
     lines = [
         said["title"].format(run=view["run"], no=view["no"], named=named, subject=view["subject"]),
         said["hash"].format(hash=view["content_hash"]),
@@ -118,7 +119,7 @@ def render(view: Mapping[str, Any], *, whole_prompt: bool = False, lang: str = "
     if not view["answers"] and not view["failures"]:
         lines.append(said["not_answered"])
     for answer in view["answers"]:
-        lines += _answer_lines(answer, view, whole_prompt, said, chinese=lang == "zh-TW")
+        lines += _answer_lines(answer, view, whole_prompt, said, chinese=lang == "zh-TW", width=width)
     for failed in view["failures"]:
         told = {"kind": failed["kind"], "when": minute(failed["at"]), "error": failed["error"]}
         lines.append(said["no_answer"].format(**told))
@@ -126,7 +127,13 @@ def render(view: Mapping[str, Any], *, whole_prompt: bool = False, lang: str = "
 
 
 def _answer_lines(
-    answer: Mapping[str, Any], view: Mapping[str, Any], whole_prompt: bool, said: Mapping[str, str], *, chinese: bool
+    answer: Mapping[str, Any],
+    view: Mapping[str, Any],
+    whole_prompt: bool,
+    said: Mapping[str, str],
+    *,
+    chinese: bool,
+    width: int | None,
 ) -> list[str]:
     lines = [said["again"].format(repeat=answer["repeat"] + 1)] if answer["repeat"] else []
     if answer["prompt"] is None:
@@ -146,10 +153,19 @@ def _answer_lines(
     shown = {"order": answer["order"], "answer": view["answer"], "shown": answer["key_shown"]}
     lines += [said["order"].format(**shown), "", f"{pad(said['reader'], 16, 'r')}  {said['reads']}"]
     for reading in answer["readings"]:
-        own = reading["rule"] is not None and chinese
-        reason = why(reading["rule"], reading["letter"], reading["flags"]) if own else reading["why"]
+        if reading["rule"] is None:
+            reason = said["way_out"].format(hint=reading["hint"])
+        elif chinese:
+            reason = why(reading["rule"], reading["letter"], reading["flags"])
+        else:
+            reason = reading["why"]
         verdict = pad(said[_verdict(reading)], 6)
-        lines.append(f"{pad(reading['reader'], 16, 'r')}  {reading['letter'] or '-'}  {verdict}  {reason}")
+        start = f"{pad(reading['reader'], 16, 'r')}  {reading['letter'] or '-'}  {verdict}  "
+        if width is None:
+            lines.append(start + reason)
+        else:
+            first, *rest = wrap(reason, max(width - columns(start), 20)) or [""]
+            lines += [start + first, *(" " * columns(start) + line for line in rest)]
     lines.append("")
     return lines
 

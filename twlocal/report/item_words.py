@@ -8,6 +8,7 @@ from twlocal.errors import UsageError
 
 ENGLISH = {
     "title": "{run}, item {no}{named}, {subject}",
+    "named": " ({id})",
     "hash": "content hash {hash}",
     "not_answered": "not answered yet",
     "no_answer": "no answer ({kind}, {when}): {error}",
@@ -27,10 +28,12 @@ ENGLISH = {
     "wrong": "wrong",
     "unread": "unread",
     "missing": "n/a",  # a reader whose package is not installed
+    "way_out": "to be installed first: {hint}",
 }
 
 CHINESE = {
     "title": "{run}，編號 {no}{named}，{subject}",
+    "named": "（{id}）",
     "hash": "內容雜湊值 {hash}",
     "not_answered": "尚未作答",
     "no_answer": "沒有作答（{kind}，{when}）：{error}",
@@ -50,6 +53,7 @@ CHINESE = {
     "wrong": "答錯",
     "unread": "讀不出",
     "missing": "未安裝",
+    "way_out": "要先安裝：{hint}",
 }
 
 # The rules and the flags of `twlocal.readers.reading`, which says them in English.

@@ -219,7 +219,7 @@ def _warnings(found: Comparison, parts: Sequence[str], floor: Floor | None) -> l
                 "測量條件不只一處不同（{causes}），所以差距不能歸因於其中任何一處。",
                 "more than one part of the apparatus differs ({causes}), so the difference cannot be put down to any "
                 "one of them.",
-            ).format(causes=apparatus_words.parts(sorted(causes)))
+            ).format(causes=apparatus_words.parts(parts))
         )
     if floor is not None and floor.below(found.strict.difference):
         told.append(

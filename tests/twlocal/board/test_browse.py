@@ -93,12 +93,9 @@ def test_every_query_runs_and_the_scores_are_those_of_the_report(asked):
 @needs
 def test_datasette_shows_it_reads_only_and_ends_on_ctrl_c(asked, start):
     process = start("browse", "--db", asked, env={"PYTHONUNBUFFERED": "1"})
-    port = 0
-    for line in process.stderr:
-        if "http://127.0.0.1:" in line:
-            port = int(line.split("http://127.0.0.1:")[1].split()[0].rstrip("/"))
-            break
-    assert port
+    address = process.stdout.readline()
+    assert address.startswith("http://127.0.0.1:"), process.stderr.read()
+    port = int(address.split(":")[-1].strip().rstrip("/"))
 
     def get(path: str) -> tuple[int, str]:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
@@ -113,7 +110,8 @@ def test_datasette_shows_it_reads_only_and_ends_on_ctrl_c(asked, start):
     assert get("/twlocal.json?sql=delete+from+responses")[0] == 400
     process.send_signal(signal.SIGINT)
     os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=60)
+    _, err = process.communicate(timeout=60)
+    assert err.splitlines() == ["open it in your web browser; Ctrl-C ends it"], "no log of the server's"
     with opened(asked, create=False) as (runs, _):
         assert runs.get().answered == 12
 
@@ -144,3 +142,13 @@ def test_the_metadata_is_for_this_database():
     said = browse.metadata(Path("/somewhere/demo.db"))
     assert set(said["databases"]) == {"demo"}
     assert {"runs_with_scores", "unreadable", "truncated", "by_subject"} <= set(said["databases"]["demo"]["queries"])
+
+
+def test_every_query_has_its_words_in_both_languages():
+    english, chinese = (
+        browse.metadata(Path("demo.db"), lang)["databases"]["demo"]["queries"] for lang in ("en", "zh-TW")
+    )
+    assert english["unreadable"]["title"] == "Unreadable answers" and chinese["unreadable"]["title"] == "讀不出的作答"
+    for name, one in chinese.items():
+        assert one["sql"] == english[name]["sql"]
+        assert (":run" in one["description"]) is (":run" in english[name]["description"])

@@ -247,7 +247,7 @@ def test_a_reader_whose_package_is_missing_is_not_called_a_failure_to_read(twloc
     assert ("n/a" in readings["twinkle_pattern"]) is not installed
     assert "n/a" not in readings["box"]
     chinese = twlocal("show", _name(twlocal), "0", "--lang", "zh-TW").stdout
-    assert "正解（題庫裡的" in chinese and ("未安裝" in chinese) is not installed
+    assert "正解（題庫裡的" in chinese and ("未安裝  要先安裝：pip install" in chinese) is not installed
 
 
 def test_parquet_needs_a_file_and_a_folder_must_be_there(twlocal: Call, base: list[str]) -> None:

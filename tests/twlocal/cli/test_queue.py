@@ -78,6 +78,8 @@ def test_a_queue_runs_to_its_end_and_its_speed_is_known_afterwards(twlocal: Call
     assert done.returncode == 0, done.stderr
     assert "2 OK, 0 skipped, 0 failed" in done.stdout
     assert done.stdout.count("12/12") == 2
+    again = twlocal("queue", write(folder, settings="delay = 0.01"), "--db", "t.db", "--dry-run", "--lang", "en")
+    assert "Nothing to ask." in again.stdout and " 0 s" not in again.stdout
     assert "[1] 甲.gguf on questions-12.jsonl: begun (scripted)" in done.stderr
     assert states(folder / "t.db") == ["ok", "ok"]
     again = twlocal("queue", write(folder, settings="delay = 0.01"), "--db", "t.db", "--json")

@@ -68,6 +68,9 @@ def test_other_items_itself_and_noise(call: Any, ask: Any, write_bench: Any) -> 
     assert "not answered over the same items: 60 in common, 60 only in the first, 0 only in the second" in refused.error
     kept = call("compare", whole, part, "--intersect", "--json").json
     assert (kept["items"], kept["left_out"], kept["strict"]["difference"]) == (60, [60, 0], 0)
+    differs = call("compare", whole, ask(bench, "twinkle", "--limit", "60", skill=0.6), "--intersect")
+    told = " ".join(differs.out.split())
+    assert "varied sample, engine" in told and "differs (sample, engine)" in told, "one name for one thing"
     assert call("compare", whole, whole).code == 2
     assert "27/31312" in call("compare", whole, part, "--key-noise", "27").error
 
