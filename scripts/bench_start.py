@@ -4,8 +4,9 @@
     python scripts/bench_start.py --items 2000 --repeats 3
     python scripts/bench_start.py --python .venv/bin/python    the twlocal that this Python has
 
-A run is made once with the scripted backend of the tests (its answers are a function of the question), whole and with
-one answer missing. Commands take turns with a bare `python -c pass`, so that a busy machine slows all of them alike;
+A run is made once with the scripted backend of the tests (its answers are a function of the question: thirteen short
+texts, as of a model that says little more than a letter), whole, with one answer missing, and with a number before each
+answer, so that no two are alike. Commands take turns with a bare `python -c pass`, so that a busy machine slows all of them alike;
 the figures are medians. `÷ Python` is how many times a bare start of the interpreter a command takes, in CPU time.
 The look-up (what of the plan is answered, failed or left) is timed inside a process, apart from reading the questions.
 """
@@ -16,6 +17,7 @@ import argparse
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -74,13 +76,14 @@ def steps(python: str, items: int) -> list[Step]:
         Step("twlocal --help", [*command, "--help"], 0.15),
         Step("twlocal runs", [*command, "runs", "--db", "whole.db"], 0.25),
         Step(f"twlocal report, {items} responses", [*command, "report", "--db", "whole.db"], 1.0),
+        Step("the same, no two of them alike", [*command, "report", "--db", "unlike.db"], 1.0),
         Step("twlocal resume, one left", [*command, "resume", "--db", "left.db", "--quiet"], fresh=True),
         Step("look-up of what is left", [python, "-c", LOOKUP, "unfinished.db"], 0.3),
     ]
 
 
 def prepare(python: str, folder: Path, items: int) -> None:
-    """Make whole.db (everything answered) and unfinished.db (one answer is missing) in `folder`."""
+    """Make whole.db (everything answered), unlike.db (no two answers alike) and unfinished.db (one is missing)."""
     write_questions(folder / "questions.csv", items)
     (folder / "model.gguf").write_bytes(b"the scripted backend does not read it")
     words = [python, "-m", "twlocal", "run", "model.gguf", "--backend", "scripted", "--bench", "questions.csv", "-q"]
@@ -96,6 +99,10 @@ def prepare(python: str, folder: Path, items: int) -> None:
         )
         if done.returncode != (1 if more else 0):
             raise SystemExit(f"the run to measure could not be made:\n{done.stderr[-2000:]}")
+    shutil.copy(folder / "whole.db", folder / "unlike.db")
+    connection = sqlite3.connect(folder / "unlike.db", isolation_level=None)
+    connection.execute("UPDATE responses SET text='第 '||no||' 題：'||text")
+    connection.close()
 
 
 def surroundings() -> dict[str, str]:
