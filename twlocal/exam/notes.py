@@ -18,6 +18,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from .glyphs import MARKERS
 from .numerals import HAN as _HAN
 from .numerals import numeral
 
@@ -213,8 +214,16 @@ _ASIDE = re.compile(r"\([^()]*\)")
 
 
 def _folded(text: str) -> str:
-    """Full-width letters, digits and marks as ASCII, character by character: places stay what they are."""
-    return "".join(same if len(same := unicodedata.normalize("NFKC", char)) == 1 else char for char in text)
+    """Full-width letters, digits and marks as ASCII, option marks as letters; places stay what they are.
+
+    ① is no number here: it is a statement inside an item.
+    """
+    return "".join(map(_folded_char, text))
+
+
+def _folded_char(char: str) -> str:
+    same = MARKERS.get(char) or unicodedata.normalize("NFKC", char)
+    return same if len(same) == 1 and unicodedata.category(char) != "No" else char
 
 
 def _plain(body: str) -> str:
