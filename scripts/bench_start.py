@@ -6,8 +6,9 @@
 
 A run is made once with the scripted backend of the tests (its answers are a function of the question: thirteen short
 texts, as of a model that says little more than a letter), whole, with one answer missing, and with a number before each
-answer, so that no two are alike. Commands take turns with a bare `python -c pass`, so that a busy machine slows all of them alike;
-the figures are medians. `÷ Python` is how many times a bare start of the interpreter a command takes, in CPU time.
+answer, so that no two are alike. Commands take turns with a bare `python -c pass`, so that a busy machine slows all of
+them alike; the figures are medians. `÷ Python` is how many times a bare start of the interpreter a command takes, in
+CPU time.
 The look-up (what of the plan is answered, failed or left) is timed inside a process, apart from reading the questions.
 """
 
