@@ -7,8 +7,9 @@ are fetched: whether an engine knows the architecture, memory, the gate, room on
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,13 +89,17 @@ class Asked:
 
 @dataclass(frozen=True)
 class Outside:
-    """What placing knows of its surroundings: the environment, the Hub token, and how to look at the machine."""
+    """What placing knows of its surroundings: the environment, the Hub token, and how to look at the machine.
+
+    memory: bytes that the machine has beside its cards, None where that is not known; asked without looking further.
+    """
 
     environ: Mapping[str, str]
     token: str | None
     look: Look
     decided: Decided = lambda route, machine: None
     note: Callable[[str], None] = lambda line: None
+    memory: Callable[[], int | None] = field(default_factory=lambda: _physical_memory)
 
 
 def this_machine(registry: Registry, environ: Mapping[str, str]) -> tuple[Hardware, tuple[EngineFacts, ...]]:
@@ -110,19 +115,53 @@ def place(asked: Asked, outside: Outside) -> Placed:
     name = asked.model
     path = Path(name).expanduser()
     if "://" in name or name == models.DEMO_MODEL:
-        return _as_named(asked)
+        return _as_named(asked, outside)
     if path.exists():
         bare = asked.backend is None and models.is_bare_checkpoint(path)
-        return _local(asked, outside, path) if bare else _as_named(asked)
+        return _local(asked, outside, path) if bare else _as_named(asked, outside)
     if name.endswith(".gguf") and ":" not in name:
-        return _as_named(asked)
+        return _as_named(asked, outside)
     return _of_the_hub(asked, outside)
 
 
-def _as_named(asked: Asked, model: str | None = None) -> Placed:
-    """What needs no decision."""
+def _as_named(asked: Asked, outside: Outside, model: str | None = None) -> Placed:
+    """What needs no decision. Raises NoEngine for weights that no memory here holds, unless the engine is named."""
     found = models.resolve(model or asked.model, backend=asked.backend)
+    if asked.backend is None and found.weights:
+        _hold(found, outside)
     return Placed(asked.backend or found.backend, found.id, lambda: found)
+
+
+def _hold(model: Model, outside: Outside) -> None:
+    """Refuse weights that are larger than all memory of this machine, before they are hashed: llama.cpp maps them, and
+    would read them from the disk again for every token.
+    """
+    size, memory = sum(path.stat().st_size for path in model.weights), outside.memory()
+    if memory is None or size <= memory:
+        return
+    from twlocal import registry
+
+    cards = outside.look(registry.load(outside.environ))[0].gpus
+    if any(gpu.memory is None for gpu in cards):
+        return
+    memory += sum(gpu.memory or 0 for gpu in cards)
+    if size > memory:
+        weights, here = f"{size / (1 << 30):,.1f} GiB", f"{memory / (1 << 30):,.1f} GiB"
+        raise NoEngine(
+            f"the weights of {model.id} are {weights}, and this machine has {here} of memory: they would be read from "
+            "the disk again for every token",
+            hint="a smaller model, or one of fewer bits (marked quantised); --backend llama_cpp runs it all the same; "
+            "http(s)://host/v1#name asks a server elsewhere",
+            chinese=f"{model.id} 的權重有 {weights}，這台機器的記憶體只有 {here}：每個 token 都要從磁碟重讀一次",
+        )
+
+
+def _physical_memory() -> int | None:
+    """Bytes of memory of this machine; None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # Windows
+        return None
 
 
 # ── a checkpoint on this disk ─────────────────────────────────────────────────────────────────────────────────────
@@ -158,7 +197,7 @@ def _of_the_hub(asked: Asked, outside: Outside) -> Placed:
             + f"a .gguf file, a Hub id (owner/name), http(s)://host/v1#name, or {models.DEMO_MODEL}",
         )
     if model is not None and model.sources and all(source.package for source in model.sources):
-        return _as_named(asked, models.DEMO_MODEL)
+        return _as_named(asked, outside, models.DEMO_MODEL)
     elsewhere = [one for one in model.sources if one.repo.casefold() == base.casefold()] if model is not None else []
     own = model is None or not elsewhere or base.casefold() == model.id.casefold()
     repo = base if model is None or not own else model.id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from twlocal import backend as backends
 from twlocal import engines, evaluate, hardware, hub_models, placing, registry
 from twlocal.engines import EngineFacts
-from twlocal.errors import EngineMissing, ModelError, UsageError
+from twlocal.errors import EngineMissing, ModelError, NoEngine, UsageError
 from twlocal.plan import Wish
 from twlocal.route import Wishes, decide
 from twlocal.runs import Runs
@@ -161,6 +162,39 @@ def test_a_refusal_names_the_engine_that_would_help(hub: Any, prepare: Any) -> N
     with pytest.raises(ModelError) as caught:
         prepare("T1", bare)
     assert "pip install 'twlocal[mlx]' brings mlx" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("there", "memory", "size", "runs"),
+    [
+        ("laptop-no-gpu", 16, 15, True),
+        ("laptop-no-gpu", 16, 17, False),
+        ("laptop-no-gpu", None, 17, True),
+        ("2x3090", 64, 100, True),  # the cards hold what the memory does not
+        ("2x3090", 64, 113, False),
+    ],
+)
+def test_a_file_that_no_memory_holds_is_refused_before_it_is_read(
+    tmp_path: Path, there: str, memory: int | None, size: int, runs: bool
+) -> None:
+    """llama.cpp maps it, and reads it from the disk again for every token: hours without an answer."""
+    path = tmp_path / "大.gguf"
+    path.write_bytes(b"GGUF")
+    os.truncate(path, size << 30)  # a file of holes
+    surroundings = machine(there)
+    assert surroundings.look is not None
+    outside = placing.Outside(
+        surroundings.environ, None, surroundings.look, memory=lambda: None if memory is None else memory << 30
+    )
+    named = placing.place(placing.Asked(str(path), "llama_cpp", {}), outside)
+    assert named.backend == "llama_cpp", "a person who names the engine has decided"
+    if runs:
+        assert placing.place(placing.Asked(str(path), None, {}), outside).fetch().weights == (path,)
+        return
+    with pytest.raises(NoEngine, match=rf"the weights of 大 are {size}\.0 GiB") as caught:
+        placing.place(placing.Asked(str(path), None, {}), outside)
+    assert "--backend llama_cpp" in caught.value.hint
+    assert f"{size}.0 GiB" in caught.value.chinese
 
 
 def test_the_disk_is_looked_at_before_the_weights(hub: Any, prepare: Any, monkeypatch: pytest.MonkeyPatch) -> None:
