@@ -375,3 +375,11 @@ def test_a_folder_does_not_hide_what_twlocal_knows_by_that_name(twlocal: Call, b
     done = twlocal(*words, "--protocol", "box", "--limit", "9", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["bench"] == "demo"
+
+
+def test_protocols_are_listed_in_both_languages_and_say_which_hash_a_report_shows(twlocal: Call) -> None:
+    english, chinese = (twlocal("protocols", "--lang", lang).stdout for lang in ("en", "zh-TW"))
+    assert "two worked examples" in english and "附兩題示範" in chinese
+    assert "a report shows another" in " ".join(english.split()) and "報告上的雜湊值" in chinese
+    assert "a report shows another" not in twlocal("protocols", "box-2shot", "--lang", "en").stdout, "its own budget"
+    assert "否，每一題前面都多放了兩題示範" in twlocal("protocols", "box-2shot", "--lang", "zh-TW").stdout
