@@ -191,7 +191,7 @@ def first_word(line: Line) -> float:
     """The width in points of what cannot be broken at the beginning of a line: a Latin word, or one character."""
     end = 1
     while end < len(line):
-        if is_wide(line.texts[end - 1][-1]) or line.spaces[end] or line.pieces[end].startswith(" "):
+        if is_wide(line.text[line.offsets[end] - 1]) or line.spaces[end] or line.spaced(end):
             break
         end += 1
     return line.ends[end - 1] - line.x0

@@ -45,7 +45,7 @@ _RARE: dict[str, tuple[str, str, str]] = {
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff\ufffd]")
 _RADICAL = re.compile("[\u2f00-\u2fd5]")
 _BLANK = re.compile("[_＿]{2,}")
-_MARK = re.compile("[" + "".join(MARKERS) + "]")
+MARK = re.compile("[" + "".join(MARKERS) + "]")
 _WIDE_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 _WIDE_DIGIT = re.compile("[０-９]")
 BLANK = "____"
@@ -101,7 +101,7 @@ def private_use(text: str) -> tuple[str, ...]:
 
 def has_mark(text: str) -> bool:
     """Whether an option mark of the Ministry's fonts stands in `text`."""
-    return _MARK.search(text) is not None
+    return MARK.search(text) is not None
 
 
 def digits(text: str) -> str:

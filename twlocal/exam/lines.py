@@ -8,8 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import attrgetter
 
 import numpy as np
@@ -31,19 +30,19 @@ _WIDE_GAP = 0.75  # a gap that is a space between any characters
 class Line:
     """One visual line. `page` counts from 1; measures are points, y down.
 
-    Its characters stand in columns, sorted by x: `texts`, where each begins (`starts`) and ends (`ends`), `sizes`,
-    `spaces` (as in `Char`), and `pieces`: the texts with a space in front of those that need one. `fonts` names those
-    of private-use characters, by their place.
+    Its characters are sorted by x. Each is one or more code points of `text`, from `offsets` on, after a space where
+    one belongs; `starts` and `ends` are where it begins and ends on the page, `sizes` and `spaces` as in `Char`, one
+    entry a character. `fonts` names those of private-use characters, by their place.
     `baseline`, `top` and `bottom` are those of the full-size characters: a superscript does not move them.
     """
 
     page: int
-    texts: list[str]
-    starts: list[float]
-    ends: list[float]
-    sizes: list[float]
-    spaces: list[int]
-    pieces: list[str]
+    text: str
+    offsets: Sequence[int]
+    starts: Sequence[float]
+    ends: Sequence[float]
+    sizes: Sequence[float]
+    spaces: Sequence[int]
     fonts: dict[int, str]
     baseline: float
     size: float
@@ -52,7 +51,7 @@ class Line:
 
     def __len__(self) -> int:
         """How many characters."""
-        return len(self.texts)
+        return len(self.starts)
 
     @property
     def x0(self) -> float:
@@ -62,38 +61,45 @@ class Line:
     def x1(self) -> float:
         return self.ends[-1]
 
-    @cached_property
-    def text(self) -> str:
-        return "".join(self.pieces)
-
-    @cached_property
-    def _ends(self) -> list[int]:
-        return list(accumulate(map(len, self.pieces)))
+    @property
+    def texts(self) -> list[str]:
+        """The characters one by one, without the spaces between them."""
+        return [self.text[a:b].removeprefix(" ") for a, b in pairwise((*self.offsets, len(self.text)))]
 
     def char_at(self, offset: int) -> int:
         """The index of the character that `text[offset]` came from."""
-        return bisect_right(self._ends, offset)
+        return bisect_right(self.offsets, offset) - 1
 
     def gap(self, k: int) -> float:
         """How far character `k` is from the one before it, in points."""
         return self.starts[k] - self.ends[k - 1]
 
+    def spaced(self, k: int) -> bool:
+        """Whether a space stands before character `k`."""
+        return self.text[self.offsets[k]] == " "
+
     def slice(self, start: int, stop: int | None = None) -> str:
         """The text of characters `start` to `stop`, trimmed."""
-        return "".join(self.pieces[start:stop]).strip()
+        if start >= len(self):
+            return ""
+        return self.text[self.offsets[start] : None if stop is None else self._offset(stop)].strip()
+
+    def _offset(self, k: int) -> int:
+        return self.offsets[k] if k < len(self) else len(self.text)
 
     def part(self, start: int, stop: int | None = None) -> Line:
         """The line of characters `start` to `stop` (at least one)."""
-        cut = slice(start, len(self) if stop is None else stop)
+        stop = len(self) if stop is None else stop
+        begin = self.offsets[start] + self.spaced(start)
         return replace(
             self,
-            texts=self.texts[cut],
-            starts=self.starts[cut],
-            ends=self.ends[cut],
-            sizes=self.sizes[cut],
-            spaces=self.spaces[cut],
-            pieces=[self.texts[start], *self.pieces[start + 1 : cut.stop]],
-            fonts={k - start: font for k, font in self.fonts.items() if start <= k < cut.stop},
+            text=self.text[begin : self._offset(stop)],
+            offsets=[0, *(offset - begin for offset in self.offsets[start + 1 : stop])],
+            starts=self.starts[start:stop],
+            ends=self.ends[start:stop],
+            sizes=self.sizes[start:stop],
+            spaces=self.spaces[start:stop],
+            fonts={k - start: font for k, font in self.fonts.items() if start <= k < stop},
         )
 
 
@@ -131,30 +137,34 @@ def _lines(number: int, chars: Chars, order: Array, row: Array) -> list[Line]:
     full = np.flatnonzero(size > 0.9 * largest[row])
     # The first character of full size in each row: its line stands where it stands.
     baseline, em = chars.levels[level[full[np.searchsorted(full, begins)]]].T
-    texts = list(as_text(codes))
-    pieces = texts.copy()
-    spaced = _needs_space(codes, codes, x0, x1, size, space) & (row[1:] == row[:-1])
-    for k in np.flatnonzero(spaced).tolist():
-        pieces[k + 1] = " " + texts[k + 1]
+    spaced: Array = np.zeros(len(order), dtype=bool)
+    spaced[1:] = _needs_space(codes, codes, x0, x1, size, space) & (row[1:] == row[:-1])
+    before = np.cumsum(spaced) - spaced  # spaces before each character, its own left out
+    text = as_text(np.insert(codes, np.flatnonzero(spaced), 0x20))
+    offset = np.arange(len(order)) + before
     fonts: dict[int, str] = {}
     if chars.fonts:
         fonts = {k: chars.fonts[at] for k, at in enumerate(order.tolist()) if at in chars.fonts}
-    starts, ends, sizes, spaces = x0.tolist(), x1.tolist(), size.tolist(), space.tolist()
-    stops = begins.tolist()
+    # Views: most characters are never looked at one by one.
+    offsets = memoryview(offset - offset[begins][row])
+    starts, ends, sizes, spaces = memoryview(x0), memoryview(x1), memoryview(size), memoryview(space)
+    stops, texts = begins.tolist(), offset[begins].tolist()
     measures = (column.tolist() for column in (baseline, largest, *em_box(baseline, em)))
     return [
         Line(
             number,
-            texts[a:b],
+            text[c:d],
+            offsets[a:b],
             starts[a:b],
             ends[a:b],
             sizes[a:b],
             spaces[a:b],
-            pieces[a:b],
             {k - a: font for k, font in fonts.items() if a <= k < b} if fonts else fonts,
             *measured,
         )
-        for a, b, *measured in zip(stops, [*stops[1:], len(texts)], *measures, strict=True)
+        for a, b, c, d, *measured in zip(
+            stops, [*stops[1:], len(order)], texts, [*texts[1:], len(text)], *measures, strict=True
+        )
     ]
 
 
@@ -202,36 +212,37 @@ def _free(line: Line, rule: Box) -> list[tuple[float, float]]:
 
 
 def _insert_blank(line: Line, x0: float, x1: float) -> Line:
-    at = sum(start < x0 for start in line.starts)
+    at, texts = sum(start < x0 for start in line.starts), line.texts
     # The gap that the blank fills was read as a space; what is left of it is measured anew.
     after = [NO_SPACE, *line.spaces[at + 1 :]] if at < len(line) else []
-    return _spaced(
-        replace(
-            line,
-            texts=[*line.texts[:at], BLANK, *line.texts[at:]],
-            starts=[*line.starts[:at], x0, *line.starts[at:]],
-            ends=[*line.ends[:at], x1, *line.ends[at:]],
-            sizes=[*line.sizes[:at], line.size, *line.sizes[at:]],
-            spaces=[*line.spaces[:at], NO_SPACE, *after],
-            fonts={k + (k >= at): font for k, font in line.fonts.items()},
-        )
+    moved = replace(
+        line,
+        starts=[*line.starts[:at], x0, *line.starts[at:]],
+        ends=[*line.ends[:at], x1, *line.ends[at:]],
+        sizes=[*line.sizes[:at], line.size, *line.sizes[at:]],
+        spaces=[*line.spaces[:at], NO_SPACE, *after],
+        fonts={k + (k >= at): font for k, font in line.fonts.items()},
     )
+    return _with_texts(moved, [*texts[:at], BLANK, *texts[at:]])
 
 
 def _read_private(line: Line) -> Line:
+    if not line.fonts:
+        return line
     texts = ["", *line.texts, ""]
     for k, font in line.fonts.items():
-        if (char := line.texts[k]) not in MARKERS:
+        if (char := texts[k + 1]) not in MARKERS:
             texts[k + 1] = read_private(char, font, texts[k], texts[k + 2]) or char
-    return _spaced(replace(line, texts=texts[1:-1])) if texts[1:-1] != line.texts else line
+    return _with_texts(line, texts[1:-1])
 
 
-def _spaced(line: Line) -> Line:
-    """The line with its pieces made anew from its other columns."""
-    ends, begins = (as_codes("".join(text[at] for text in line.texts)) for at in (-1, 0))
+def _with_texts(line: Line, texts: Sequence[str]) -> Line:
+    """The line with its characters, of which there are as many as before, written as `texts`."""
+    lasts, firsts = (as_codes("".join(text[at] for text in texts)) for at in (-1, 0))
     columns = (np.array(column) for column in (line.starts, line.ends, line.sizes, line.spaces))
-    needed = [False, *_needs_space(ends, begins, *columns).tolist()]
-    return replace(line, pieces=[" " * space + text for space, text in zip(needed, line.texts, strict=True)])
+    spaced = [False, *_needs_space(lasts, firsts, *columns).tolist()]
+    pieces = [" " * space + text for space, text in zip(spaced, texts, strict=True)]
+    return replace(line, text="".join(pieces), offsets=[0, *accumulate(map(len, pieces[:-1]))])
 
 
 def join(parts: Iterable[str]) -> str:

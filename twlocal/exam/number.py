@@ -153,13 +153,15 @@ def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[
         own = merit[k] + (3.0 if number.number == 1 else 0.0)
         score, previous = own - 1.0, -1
         for step in range(1, (_MAX_GAP if not hidden else 5 * _MAX_GAP) + 1):
-            most = 10.0 if hidden or step == 1 else 4.0 - 4.0 * step  # what `gain` can be below
+            most = 10.0 if hidden or step == 1 else 4.0 - 4.0 * step  # what `gain` can be, but for the likeness
             for j in by_number.get(number.number - step, ()):
+                if best[j] + own + most + 3.0 < score:
+                    continue
                 other = found[j]
                 # The numbers of a paper stand in one column and look alike; those of a list in a stem stand elsewhere.
                 like = 2.0 if abs(other.x1 - number.x1) < 2 or abs(other.x0 - number.x0) < 2 else 0.0
                 like += other.style == number.style
-                if best[j] + own + like + most < score or other.line == number.line:
+                if other.line == number.line:
                     continue
                 gain = like + _fit(counts, at[j], at[k], other.line, places)
                 if step > 1:

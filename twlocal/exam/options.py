@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .glyphs import MARKERS, has_mark
+from .glyphs import MARK, MARKERS, has_mark
 from .lines import Line
 from .page import Box
 
@@ -44,7 +44,8 @@ def glyph_marks(lines: Sequence[Line]) -> list[Mark]:
     found: list[Mark] = []
     for k, line in enumerate(lines):
         if has_mark(line.text):
-            found += [_mark(lines, k, i, i + 1, MARKERS[text]) for i, text in enumerate(line.texts) if text in MARKERS]
+            places = [(line.char_at(match.start()), match[0]) for match in MARK.finditer(line.text)]
+            found += [_mark(lines, k, at, at + 1, MARKERS[mark]) for at, mark in places]
     return found
 
 
@@ -122,7 +123,7 @@ def one_set(lines: Sequence[Line], marks: Sequence[Mark]) -> list[Mark]:
 def _standing(line: Line, start: int) -> int:
     if start == 0 or line.gap(start) > line.size:
         return 2
-    return 1 if line.pieces[start].startswith(" ") or line.gap(start) > 0.5 * line.size else 0
+    return 1 if line.spaced(start) or line.gap(start) > 0.5 * line.size else 0
 
 
 def whole_sets(lines: Sequence[Line], marks: Sequence[Mark]) -> int:
