@@ -51,22 +51,24 @@ def read_notes(text: str) -> dict[int, Note]:
     make it `unknown`.
     """
     found: dict[int, Note] = {}
-    spilled = False  # whether the statement before ended in the middle (答B或): it may go on in this one
+    spilled = False  # whether words before this head may be of this statement (答B或第3題…, 給分，非第3題…)
     for head, body in _statements(text)[1]:
         kind, accepted = _read(_plain(body), len(head.numbers))
         cut = False
-        if joint := _CUT.search(_folded(body)):
-            kind, accepted = _read(_plain(body[: joint.start()]), len(head.numbers))
-            cut = kind == UNKNOWN or joint[0] == "或"
-            body = body if cut else body[: joint.start()]
+        if kind == UNKNOWN and (joint := _CUT.search(_folded(body))):
+            rest = _read(_plain(body[: joint.start()]), len(head.numbers))
+            if joint["words"] in _AND and rest[0] != UNKNOWN:
+                (kind, accepted), body = rest, body[: joint.start()]
+            else:
+                cut = joint["words"] in ("或", *_AND) or rest[0] != UNKNOWN
         if spilled or cut or not head.sure or (kind == CHANGED and not head.named):
             kind, accepted = UNKNOWN, ()
         spilled = cut
         for number in head.numbers:
-            if number in found and found[number].text != body:
-                found[number] = Note(number, UNKNOWN, (), f"{found[number].text}；{body}")
-            else:
-                found[number] = Note(number, kind, accepted, body)
+            note = Note(number, kind, accepted, body)
+            if found.setdefault(number, note) != note:
+                both = dict.fromkeys((found[number].text, body))
+                found[number] = Note(number, UNKNOWN, (), "；".join(both))
     return found
 
 
@@ -97,7 +99,7 @@ _HEAD = re.compile(rf"(?<![共計等每給得各配\d])(?!{_HAN}){_ONE}(?:(?:{_J
 _ELEMENT = re.compile(rf"(?P<tie>{_RANGE}?)(?P<lead>第|題[號序])?:?\(?(?P<number>\d{{1,3}}|{_HAN})\)?(?P<tail>題)?")
 # Numbers of a list of statements: 1.第9題…  (2)第10題…  一、第9題…
 _ORDINAL = re.compile(
-    rf"(?<![\d第題一二三四五六七八九十])(?:\d{{1,2}}\.|\(\d{{1,2}}\)|{_HAN}、|\({_HAN}\))(?=第|題[號序])"
+    rf"(?<![\d第題一二三四五六七八九十])(?:\d{{1,2}}\.|\(\d{{1,2}}\)|{_HAN}、|\({_HAN}\)|[①-⑳⑴-⒛㈠-㈩])(?=第|題[號序])"
 )
 _HARMLESS = re.compile(
     rf"(?:單選題|測驗題|選擇題|測驗式試題|測驗試題|本試題|試題|本科目|答案更正|更正答案|如下|[:,。;.、]|{_HAN}、)*"
@@ -106,13 +108,14 @@ _CREDITS = re.compile("[給送計得]分|(?<!無)(?:更正|更改|修正|改為|
 _OTHERS = re.compile(
     "除$|(?:其餘|其他|餘|全部|所有|各)各?(?:試題|題目?)(?!均?(?:答案)?(?:均|皆|都)?(?:不變|無更正|維持|照舊|同原))"
 )
-_CUT = re.compile("(?:或|以及|及|和|與|暨|並|且)$")
+_AND = ("以及", "及", "和", "與", "暨", "並", "且")
+_CUT = re.compile(rf"[,;。]?(?P<words>或|{'|'.join(_AND)}|(?<=[,;。])[^,;。]+)$")
 _ENDS = "，,；;、。.．"
 
 
 @dataclass(frozen=True)
 class _Head:
-    """The items of a statement. `named` says that 第 or 題 stands beside them, `sure` that which they are is clear."""
+    """The items of a statement. `named` says that 題 stands beside them, `sure` that which they are is clear."""
 
     numbers: tuple[int, ...]
     named: bool
@@ -163,7 +166,7 @@ def _head(words: str) -> _Head:
         # 1、第9題: the first may be the number of the statement, not of an item.
         sure = sure and number > 0 and not (k and element["lead"] and not (elements[0]["lead"] or elements[0]["tail"]))
         numbers.append(number)
-    named = any(element["lead"] or element["tail"] for element in elements)
+    named = any(element["tail"] or element["lead"] in ("題號", "題序") for element in elements)
     return _Head(tuple(dict.fromkeys(n for n in numbers if n > 0)), named, sure)
 
 

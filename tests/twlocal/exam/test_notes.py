@@ -95,7 +95,13 @@ def test_words_that_the_grammar_does_not_know_make_the_item_unknown(text):
         ("第17題答B或第18題答C者給分", {17: "unknown", 18: "unknown"}),
         ("第17題或第18題答C給分", {17: "unknown", 18: "unknown"}),
         ("第9題與第6題答案互換", {9: "unknown", 6: "unknown"}),
+        ("第9題一律給分，非第10題答C給分", {9: "unknown", 10: "unknown"}),
+        ("第9題答B給分，另第10題答C給分", {9: "unknown", 10: "unknown"}),
+        ("第9題另行公告，第10題答C給分", {9: "unknown", 10: "changed"}),
+        ("第9題題意不清，另行公告，第10題答C給分", {9: "unknown", 10: "changed"}),
+        ("第9題第10答C給分", {9: "unknown", 10: "unknown"}),
         ("第9題一律給分及第10題答B給分", {9: "everyone", 10: "changed"}),
+        ("第9題一律給分，並第10題答B給分", {9: "everyone", 10: "changed"}),
         ("第9題更正為B、第10題更正為C", {9: "changed", 10: "changed"}),
     ],
 )
@@ -145,6 +151,8 @@ def test_items_that_share_a_note():
         ("1.第9題一律給分 2.第10題一律給分", [9, 10]),
         ("一、第9題一律給分。二、第10題一律給分。", [9, 10]),
         ("(1)第9題一律給分(2)第10題一律給分", [9, 10]),
+        ("①第9題一律給分②第10題一律給分", [9, 10]),
+        ("㈠第9題一律給分㈡第10題一律給分", [9, 10]),
     ],
 )
 def test_each_item_of_a_list_or_a_range(text, numbers):
@@ -178,6 +186,8 @@ def test_words_that_name_their_items(text):
 
 def test_two_different_notes_on_one_item_contradict():
     assert read_notes("第9題答Ａ給分，第9題答Ｂ給分")[9].kind == "unknown"
+    assert read_notes("第9題答Ａ給分，第9題答Ａ給分")[9].kind == "changed"
+    assert read_notes("第8題或第9題答Ａ給分，第9題答Ａ給分")[9].kind == "unknown"
 
 
 def test_nothing():
