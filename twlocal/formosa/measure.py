@@ -3,7 +3,7 @@
 Section 4.1 of the paper: membership in the strict list requires zero fires on native prose and examination questions.
 That is necessary and not enough: a rare word may fail to turn up in a small corpus, so strict also needs a person's
 proposal. Candidates that nobody vouched for (OpenCC's tables) can only become review terms, or be dropped where they
-are ordinary words of Taiwan.
+are ordinary words of Taiwan or too short to be told from parts of others.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from twlocal.formosa.lexicon import DROPPED, REVIEW, STRICT, Lexicon, Term, fold
 
 # A candidate from a table that fires more often than this is an ordinary word here.
 ORDINARY = 10
+# Two characters stand across the border of two words (明顯|存在, 世界|面臨) far more often than as a mainland word: a
+# table's term of that length is dropped unless a person vouches for it and names such strings.
+SHORT = 2
 # Who proposes a candidate: STRICT, REVIEW and DROPPED by hand, or nobody (a table, or a doubt).
 TABLE = "table"
 
@@ -123,7 +126,8 @@ def measure(candidates: Sequence[Candidate], texts: Iterable[str], examples: int
 def _level(candidate: Candidate, fires: int) -> str:
     if candidate.proposal == STRICT and not fires:
         return STRICT
-    if candidate.proposal == DROPPED or (candidate.proposal == TABLE and fires > ORDINARY):
+    unvouched = candidate.proposal == TABLE and (fires > ORDINARY or len(candidate.term.text) == SHORT)
+    if candidate.proposal == DROPPED or unvouched:
         return DROPPED
     return REVIEW
 

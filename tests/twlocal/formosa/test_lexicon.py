@@ -281,6 +281,28 @@ NATIVE = """
 參數設定與汽車性能
 蜘蛛網絡繹不絕
 騰訊視頻
+明顯存在差異，包羅萬象，世界面臨挑戰，各界面對問題，國內核電廠，院內核准，室內核心，相信道理。
+篤信道教，守信道德，座位圖、單位圖章、方位圖，如圖標示，圖標題，在線上遊戲，現在線上，存在線索。
+文字段落，數字段考，庫存盤點，數據報告，數據報導，來源文件，資源文件，公文檔案。
+文檔案，軍隊列隊，部隊列為，聲音頻率，錄音頻道，低音頻繁，捷運行經，營運行為。
+客運行駛，貨運行，貨運行程，海運行業，調查看法，檢查看看，審查看重，引導出來。
+主導出口，推導出，推進制度，引進制式，先進制程，促進制定，強調用電，徵調用途。
+調用藥，來回調整，回調高，台北的士林夜市，你的士氣，他的士兵，目的士，螢光標記。
+觀光標章，陽光標誌，上網卡，球網卡住，註冊表格，註冊表示，命令行政院，命令行為。
+堅固件，旅客串口供，縮圖庫，操作數位，操作數學，存儲蓄，緊縮進口，壓縮進度。
+缺省道，聲卡車，脫機場，路線程度，產線程序，密碼率先，異端口號，承重載重。
+體重載量，街頭文件，邏輯門檻，日本地代碼，多任務實，一字節目，數字節，金字庫。
+刻錄影，加載客，接口頭，直接口述，間接口腔，布爾喬亞，羅布爾，免提供。
+以免提出，避免提早，界面張力，核內核糖，總線索，總線上，端口頭，運算符合。
+運算子，的士多，歸類模板，明顯卡住，磁盤旋，用戶名稱，用戶名單，文件名稱。
+文件名單，緩存在，暫緩存入，殺毒品，腳本人，寬帶領，放寬帶，帶寬容。
+像素養，偶像素人，字段子，枚舉辦，枚舉重，調查找出，異步驟，異步行。
+盤片段，盤符合，算子女，計算子公司，網關閉，上網關鍵，遞歸還，快遞歸屬。
+調試題，調試辦，鏈接觸，供應鏈接續，食物鏈接，隊列車，車隊列，輔音樂。
+散列出，分散列，幾率先，進程序，引進程式，推進程度，交互動，信息素。
+代碼頭，年代碼頭，仿真相，模仿真人，刷新聞，洗刷新，創建築，首創建議。
+加納入，圖像是，地圖像，外置於，國外置產，意外置之，批量刑，指針對。
+文萊姆，貝寧願，寶貝寧靜，嚴重命名，香農場，香農業。
 """
 
 
@@ -377,15 +399,26 @@ def test_a_proposal_is_strict_only_with_zero_fires() -> None:
 
 
 def test_a_table_only_proposes_for_review_and_ordinary_words_are_dropped() -> None:
-    table = "社區\t小區\n元音\t母音\n通過\t通過 透過\n海內存知己\t海內存知己\n內存\t記憶體\n"
-    got = measured("", ["社區" * 11, "海內存知己，元音。"], table)
+    table = "居民區\t住宅區\n元音字母\t母音字母\n三讀通過\t三讀透過\n天涯若比鄰\t天涯若比鄰\n若比鄰\t像鄰居\n"
+    got = measured("", ["居民區" * 11, "天涯若比鄰，元音字母。"], table)
     assert {name: (entry.term.level, entry.fires) for name, entry in got.items()} == {
-        "社區": (DROPPED, 11),
-        "元音": (REVIEW, 1),
-        "通過": (REVIEW, 0),
-        "內存": (REVIEW, 0),
+        "居民區": (DROPPED, 11),
+        "元音字母": (REVIEW, 1),
+        "三讀通過": (REVIEW, 0),
+        "若比鄰": (REVIEW, 0),
     }
-    assert got["內存"].excepted == 1
+    assert got["若比鄰"].excepted == 1
+
+
+def test_two_characters_that_only_a_table_proposes_are_dropped_and_by_hand_they_are_not() -> None:
+    """They stand across borders: 明顯|存在 is no 顯存."""
+    table = "顯存\t視訊記憶體\n硅\t矽\n"
+    assert measured("", [], table)["顯存"].term.level == DROPPED and measured("", [], table)["硅"].term.level == REVIEW
+    by_hand = measured('review = [["顯存", "視訊記憶體", "明顯存"]]\nordinary = [["硅", "矽"]]', ["明顯存在"], table)
+    assert {name: (entry.term.level, entry.fires) for name, entry in by_hand.items()} == {
+        "顯存": (REVIEW, 0),
+        "硅": (DROPPED, 0),
+    }
 
 
 def test_hand_goes_before_table_and_doubts_are_dropped_when_ordinary() -> None:
