@@ -2,6 +2,7 @@
 
     page      a PDF page as plain data: characters and boxes in points, y down
     glyphs    private-use characters, compatibility ideographs, letters and digits in any width
+    numerals  25, 二十五
     lines     characters → visual lines (fake bold, superscripts, spaces, underlined blanks)
     layout    columns, running headers and footers, the sections of a mixed paper
     header    what a paper says about itself: subject, codes, stated count
