@@ -108,7 +108,7 @@ def one_set(lines: Sequence[Line], marks: Sequence[Mark]) -> list[Mark]:
     """An item's marks without those that its text only mentions (`維生素(A)之敘述`, `(C)(A)與(B)皆是`).
 
     Of marks with the same letter the one is taken that stands where options stand: at the beginning of a line or after
-    a wide gap, or else after a space. When that does not tell, all are given back.
+    a wide gap, or else after a space. When that does not tell, all are given back. An E before the A is no option.
     """
     chosen: list[Mark] = []
     for letter in {mark.letter for mark in marks}:
@@ -117,6 +117,8 @@ def one_set(lines: Sequence[Line], marks: Sequence[Mark]) -> list[Mark]:
         if len(same) > 1 and ranks.count(max(ranks)) > 1:
             return list(marks)
         chosen.append(same[ranks.index(max(ranks))])
+    first = min(((mark.line, mark.start) for mark in chosen if mark.letter == "A"), default=(0, 0))
+    chosen = [mark for mark in chosen if mark.letter != "E" or (mark.line, mark.start) > first]
     return sorted(chosen, key=lambda mark: (mark.line, mark.start))
 
 

@@ -226,7 +226,7 @@ def _items(reading: _Reading, trace: Trace | None) -> tuple[list[PaperItem], lis
             if (marks[at].line, marks[at].start) >= (here.line, here.stop):
                 own.append(marks[at])
             at += 1
-        own = options.one_set(lines, own) if len({mark.letter for mark in own}) < len(own) else own
+        own = options.one_set(lines, own) if len(own) > 4 else own
         draft = assembly.assemble(
             lines, (here.line, here.stop), last, own, reading.margin, _stops(lines, leads, here.number)
         )

@@ -74,6 +74,8 @@ def test_marks_that_the_text_mentions(typed):
     assert read(typed(stem)) == [(1, "關於維生素(A)之敘述何者正確？", FOUR), (2, "何者錯誤？", FOUR)]
     option = f"1 何者？\n(A)甲 (B)乙 (C)(A)與(B)皆是 (D)丁\n2 何者？\n{OPTIONS}"
     assert read(typed(option))[0][2] == ["甲", "乙", "(A)與(B)皆是", "丁"]
+    vitamins = f"1 維生素(A)、(D)、(E)為脂溶性，何者？\n{OPTIONS}\n2 關於維生素(E)？\n{OPTIONS}"
+    assert read(typed(vitamins)) == [(1, "維生素(A)、(D)、(E)為脂溶性，何者？", FOUR), (2, "關於維生素(E)？", FOUR)]
     sugar = f"1 何者？\n(A)(D)-glucose (B)(L)-glucose (C)丙 (D)丁\n2 何者？\n{OPTIONS}"
     assert read(typed(sugar))[0][2] == ["(D)-glucose", "(L)-glucose", "丙", "丁"]
 
@@ -111,6 +113,9 @@ def test_a_page_number_at_any_height_is_no_text(typed, footer):
         "試題結束",
         "※ 試題至此結束，請檢查",
         "－試題完－",
+        "P.1",
+        "1 of 2",
+        "頁 1",
         "全卷試題結束",
     ],
 )
