@@ -119,9 +119,16 @@ def _kind(suffix: str) -> str:
     return suffix or "nameless (no suffix)"
 
 
+def _alike(first: str, second: str) -> bool:
+    """Whether names are near by more than their suffixes."""
+    return difflib.SequenceMatcher(None, first, second).ratio() >= 0.4
+
+
 def _near(name: str, path: Path, benches: Mapping[str, Bench]) -> str:
     siblings = sorted(readable(one.name) for one in path.parent.iterdir()) if path.parent.is_dir() else []
-    close = difflib.get_close_matches(PurePosixPath(name).name, [*benches, *siblings], n=3, cutoff=0.6)
+    asked = PurePosixPath(name)
+    close = difflib.get_close_matches(asked.name, [*benches, *siblings], n=3, cutoff=0.6)
+    close = [one for one in close if _alike(asked.stem, PurePosixPath(one).stem)]
     said = f"near: {', '.join(close)}; " if close else ""
     if name.count("/") == 1 and not path.parent.exists():
         said += f"on the Hub: hf://{name}; "

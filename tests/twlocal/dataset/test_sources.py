@@ -89,6 +89,7 @@ def test_names_that_are_not_there(data):
     data.put("題庫.csv", [data.row()])
     message = fails(data.folder / "題庫.cvs")
     assert "no such file" in message and "near: 題庫.csv" in message
+    assert "near:" not in fails(data.folder / "沒有.csv"), "alike in nothing but the suffix"
     assert "near: formosa" in fails("formsa")
     assert "on the Hub: hf://owner/name" in fails("owner/name")
     assert "benches: demo, exam, formosa" in fails("x/y/z.csv")

@@ -417,3 +417,17 @@ def test_it_needs_a_build_and_a_name(twlocal, built, tmp_path):
     done = twlocal("exam", "review", "--by", "x", "--db", "new.db")
     assert (done.returncode, "nothing is built in this database yet" in done.stderr) == (2, True)
     assert twlocal("exam", "review", "--by", "x", "--db", "missing.db").returncode == 2
+
+
+def test_doubts_are_told_in_words_in_the_list_and_once_beside_the_item(ledger):
+    async def walk():
+        async with reviewed(ledger) as browser:
+            _, listed = await browser.get("/?show=todo")
+            _, item = await browser.get("/item/b113-003")
+            return listed, item
+
+    listed, item = asyncio.run(walk())
+    for said in ("題目旁有圖或表格", "旁邊有圖片", "an image stands beside it"):
+        assert said in listed and said in item
+    assert "figure_on_page" not in listed and ">figure<" not in listed + item
+    assert ">item<" in listed, "one item, not 1 items"

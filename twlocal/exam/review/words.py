@@ -81,6 +81,11 @@ REASONS = (
 )
 
 
+def of_text(detail: str) -> bool:
+    """Whether what a rule found is a piece of the text: where it names flags, they stand there in words already."""
+    return not all(name.partition(":")[0] in _FLAGS for name in detail.split())
+
+
 def flag(name: str) -> Text:
     """A flag in words; what follows its colon (a code point, a page) is kept."""
     kind, _, detail = name.partition(":")
