@@ -22,9 +22,9 @@ _EARLIER = "(?:上|前)(?:一|二|兩|三|開|述|列|面)*"
 # Not 接上級指示, 承上啟下; not 上題詩.
 _CONTINUES = re.compile(
     r"^(?:[（(【［\[〔「※]|題組|[】］\]〕）)：:])*(?:本題|此題|又|再)?(?:"
-    rf"{_GOES_ON}{_EARLIER}(?![級訴司啟啓審])"
+    rf"(?:{_GOES_ON}|{_REFERS}{{1,2}})(?:{_EARLIER})?(?:第?(?P<told>\d{{1,3}})|第(?P<told_han>{HAN}))題"
+    rf"|{_GOES_ON}{_EARLIER}(?![級訴司啟啓審])"
     rf"|{_GOES_ON}?(?:{_REFERS}{{0,2}}|{_GOES_ON}){_EARLIER}題(?![材型庫組字詩詞辭])"
-    rf"|(?:{_GOES_ON}|{_REFERS}{{1,2}})(?:第?(?P<told>\d{{1,3}})|第(?P<told_han>{HAN}))題"
     rf"|(?:第?(?P<named>\d{{1,3}})|第(?P<named_han>{HAN}))題(?=[中裡內所,，：:]|之?(?:情形|案例|個案|病人|病患|患者|案情|甲|乙|答案|結果))"
     ")"
 )
