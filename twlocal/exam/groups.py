@@ -71,7 +71,10 @@ def kind_of(passage: str, first: int, last: int) -> str:
 
 
 def continues(stem: str, number: int) -> int | None:
-    """The item that `stem` goes on from (`承上題`, `依前題`, `上題中`, `承第5題`, `第5題中`), else None."""
+    """The item that `stem` goes on from (`承上題`, `依前題`, `上題中`, `承第5題`, `第5題中`), else None.
+
+    0 when the first item says that it goes on: what it leans on is not in the paper.
+    """
     if not _CONTINUING.search(stem):
         return None  # most stems, without squeezing them
     found = _CONTINUES.match(re.sub(r"\s+", "", digits(stem)))
@@ -81,4 +84,4 @@ def continues(stem: str, number: int) -> int | None:
         return numeral(told) if numeral(told) != number else None
     if named := found["named"] or found["named_han"]:
         return numeral(named) if 0 < numeral(named) < number else None
-    return number - 1 if number > 1 else None
+    return number - 1

@@ -85,8 +85,8 @@ def test_continuing_items(stem, wanted):
     assert continues(stem, 7) == wanted
 
 
-def test_the_first_item_goes_on_from_none():
-    assert continues("承上題，何者正確？", 1) is None
+def test_the_first_item_goes_on_from_none_that_is_there():
+    assert continues("上題中，何者正確？", 1) == 0
 
 
 def test_a_cloze_carries_its_numbers():
