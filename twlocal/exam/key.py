@@ -156,6 +156,12 @@ def bands(page: Page) -> list[GridBand]:
         lower = _cells(chars, answer.middle, 0.5 * drop, label_x1)
         numbers = [(int(m[1]), cell.x) for cell in upper if (m := _NUMBER_CELL.match(cell.text))]
         strange = [cell.text for cell in upper if not _NUMBER_CELL.match(cell.text)]
+        # An answer upon the label has slid out of the grid, and the others with it.
+        strange += [
+            _plain(c.text)
+            for c in chars
+            if c.x0 < label_x1 - 1 and abs(c.middle - answer.middle) < 0.5 * drop and _ANSWER_CELL.match(_plain(c.text))
+        ]
         xs = sorted(x for _, x in numbers)
         gaps = [b - a for a, b in pairwise(xs)]
         pitch = min(gaps) if gaps else 0.0
@@ -219,7 +225,7 @@ def _take(band: GridBand, cells: dict[int, str]) -> list[Rejection]:
     if not band.answers:
         return found
     if band.strange:
-        found.append(Rejection("strange_cell", f"{band.strange[0]!r} stands among the numbers"))
+        found.append(Rejection("strange_cell", f"{band.strange[0]!r} stands among the numbers or on a label"))
     for cell in band.answers:
         if not _ANSWER_CELL.match(cell.text):
             found.append(Rejection("strange_cell", f"{cell.text!r} stands among the answers"))

@@ -128,6 +128,13 @@ def test_answers_between_two_numbers_refuse_the_key(sheet):
     assert "stray_cell" in [r.reason for r in key.rejections]
 
 
+def test_answers_a_whole_pitch_off_refuse_the_key(sheet):
+    cells = answers(5)
+    assert parse_key(k10(sheet, cells, shift=50.0)).rejections
+    key = parse_key(k10(sheet, cells, shift=-50.0, stated=4))
+    assert [r.reason for r in key.rejections] == ["strange_cell"]
+
+
 @pytest.mark.parametrize("shift", [-8.0, 8.0])
 def test_answers_off_centre_within_the_pitch_are_read(sheet, shift):
     cells = answers(25)
