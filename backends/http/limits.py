@@ -9,20 +9,23 @@ import re
 from typing import NamedTuple
 
 _TOO_LONG = re.compile(
-    r"context_length_exceeded|exceed_context_size|context_window_exceeded|string_above_max_length"  # codes
+    r"context_length_exceeded|exceed_context_size|context_?window_?exceeded|string_above_max_length"  # codes
     r"|maximum (context|prompt|model|input) length"  # OpenAI, vLLM, SGLang, Mistral, DeepSeek, xAI
     r"|(exceeds?|overflows?|longer than|greater than|too large for|beyond)\b.{0,60}\bcontext\b"  # llama.cpp, LM Studio
     r"|context (the )?overflows?|context (window|length|size|limit)s?\b.{0,40}\b(exceed|overflow|too small)"
     r"|(prompt|input|request|messages?|question)( \w+)?\s*(is|are|was)? too (long|large)"  # Anthropic, Baidu, Groq
-    r"|too many (input |prompt )?tokens"  # Cohere
+    r"|too many (input |prompt )?tokens(?! per)"  # Cohere
     r"|input length .{0,40}exceed|range of input length"  # SGLang, Alibaba
     r"|(input|prompt) token count.{0,40}exceed"  # Gemini
+    r"|(prompt|sequence|input) length( of)? \d+ (is greater than|exceeds?|>)|greater than max_seq_len"  # TabbyAPI
+    r"|(prompt|input|message)s? tokens?\b.{0,40}exceeds?|too long to fit|exceeds? the token limit|max message tokens"
+    r"|prompt has \d+ tokens, but|context shift is disabled"
     r"|prompt exceeds|longer than the maximum model length|exceeded model token limit"  # Zhipu, vLLM, Moonshot
     r"|`?inputs`? (tokens? )?(\+|must have less than)"  # TGI
     r"|max_(completion_)?tokens must be at least 1, got -"  # vLLM: nothing is left after the prompt
     r"|reduce (the |your )?(length|size) of (the |your )?(messages|prompt|input)"
     r"|shorter prompt|reduce your (prompt|message size)"
-    r"|超長|超长|過長|过长|超[過过出].{0,12}(上下文|最大|長度|长度|token)",
+    r"|超長|超长|過長|过长|超[過过出].{0,12}(上下文|最大|長度|长度|token)|(長度|长度|token ?[数數]?).{0,4}超[過过出]",
     re.IGNORECASE,
 )
 _BUDGET = re.compile(
@@ -44,14 +47,17 @@ _CONTEXT = (
     r"context (?:window|size|length)[^0-9]{0,12}\((\d+)",
     r"(?:exceeds?|exceed)[^0-9]{0,60}\((\d+)",
     r"(\d+) maximum context",
+    r"(?:max_seq_len|max length:?|exceeds limit|limit of|but the max is) (\d+)",
     r"> (\d+)",
     r"cannot exceed (\d+)|less than (\d+) tokens|<= (\d+)|model token limit: (\d+)",
 )
 _NEEDED = (
     r"too large: (\d+)\..*?(\d+) input tokens",
     r"(\d+) \+ (\d+) >",
+    r"\((\d+)\) \+ max_tokens \((\d+)\)",
     r"requested (?:a total of )?(\d+)",
     r"requested tokens \((\d+)\)",
+    r"prompt tokens:? (\d+)|(?:prompt|sequence|input) length(?: of)? (\d+)|prompt has (\d+)|total length (\d+)",
     r"(?:given|received|contains|too long)[: ]+(\d+)",
     r"(?:request|prompt|input)[\w ]{0,20}\((?:length )?(\d+)",
 )

@@ -73,6 +73,16 @@ def judged(status, message, **more):
         ("Range of input length should be [1, 30720]", None, None),
         ("context window exceeds limit", None, None),
         ("Prompt 超长", None, None),
+        # TabbyAPI, LiteLLM, OpenVINO, and proxies
+        ("Prompt length 9000 is greater than max_seq_len 8192", 9000, 8192),
+        ("litellm.ContextWindowExceededError: BadRequestError", None, None),
+        ("Number of prompt tokens: 9000 exceeds model max length: 8192", 9000, 8192),
+        ("Input tokens exceed the configured limit of 8192 tokens.", None, 8192),
+        ("The prompt (total length 9000) is too long to fit into the model", 9000, None),
+        ("prompt tokens (5000) + max_tokens (4096) exceeds limit 8192", 9096, 8192),
+        ("Sequence length 9000 exceeds maximum 8192", 9000, None),
+        ("prompt has 9000 tokens, but the max is 8192", 9000, 8192),
+        ("輸入長度超過上限", None, None),
     ],
 )
 def test_too_long(message, needed, context):
@@ -110,6 +120,8 @@ def test_too_long(message, needed, context):
         (400, "The model `x` does not exist", "FATAL"),
         (418, "teapot", "REJECTED"),
         (200, "Rate limit exceeded", "THROTTLED"),
+        (400, "Rate limit exceeded: too many tokens per minute", "THROTTLED"),
+        (400, "temperature exceeds maximum 2", "REJECTED"),
         (200, "上游服務 temporarily unavailable", "RETRY"),
         (200, "余额不足", "FATAL"),
         (500, "内容包含敏感内容", "RETRY"),
