@@ -39,11 +39,18 @@ _REFUSING = re.compile(
     r"|not enabled|not available|not implemented|no longer|verified to",
     re.IGNORECASE,
 )
+# Services whose thinking models only stream (Alibaba's). How an answer is sent changes nothing in it.
+_WANTS_STREAM = re.compile(
+    r"only supports? (the )?stream|non-streaming (calls|requests)|enable (the )?stream"
+    r"|stream\W{0,4} (must|should) be (set to )?true",
+    re.IGNORECASE,
+)
 _STRUCTURE = frozenset({"model", "messages", "n"})
 # Dropping one of these changes what was measured, so every answer says it.
 _PROTOCOL = ("temperature", "top_p")
 _SMALL_TEMPERATURE = 0.01
 _SYSTEM = "system role"
+_USAGE: Mapping[str, Any] = {"include_usage": True}
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,8 @@ class Body:
         if name == "temperature" and self.params[name] == 0 and _positive(trouble.message):
             params = {**self.params, name: _SMALL_TEMPERATURE}
             return self._changed(params, f"temperature → {_SMALL_TEMPERATURE}", flag=name)
+        if name == "stream" and not self.params[name]:
+            return self._changed({**self.params, name: True, "stream_options": _USAGE}, "stream → true")
         params = {key: value for key, value in self.params.items() if key != name}
         if name == "stream":
             params.pop("stream_options", None)
@@ -107,6 +116,8 @@ class Body:
         """The parameter of ours that an error refuses, if it names one, or the system role."""
         if no_system_role(trouble):
             return _SYSTEM
+        if self.params.get("stream") is False and _WANTS_STREAM.search(trouble.words):
+            return "stream"
         names = [*self.params, *([self.budget] if self.budget == "max_tokens" else [])]
         for given in trouble.params:
             found = [name for name in names if name == re.split(r"[.\[]", given.removeprefix("body."))[0]]
@@ -149,7 +160,7 @@ def body(
         "stream": stream,
     }
     if stream:
-        params["stream_options"] = {"include_usage": True}
+        params["stream_options"] = _USAGE
     if seed is not None:
         params["seed"] = seed
     if schema is not None:

@@ -271,6 +271,30 @@ def test_streaming_that_is_refused_is_dropped(bench):
     assert not bench.server.posts[1].body.keys() & {"stream", "stream_options"}
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "This model only support stream mode, please enable the stream parameter to access the model.",
+        "parameter.enable_thinking must be set to false for non-streaming calls",
+        "`stream` must be set to true",
+    ],
+)
+def test_a_server_that_only_streams_is_asked_to(bench, message):
+    event = b'data: {"choices":[{"index":0,"delta":{"content":"\\\\boxed{A}"},"finish_reason":"stop"}]}\n\n'
+
+    def reply(seen):
+        if not seen.body["stream"]:
+            return bench.Reply(status=400, body={"error": {"message": message}})
+        assert seen.body["stream_options"] == {"include_usage": True}
+        return bench.Reply(chunks=(event, b"data: [DONE]\n\n"))
+
+    bench.server.route = reply
+    backend = bench.connect()
+    done = list(backend.generate(bench.requests(3)))
+    assert [(one.text, one.error_kind, one.flags) for one in done] == [("\\boxed{A}", "", ("adapted",))] * 3
+    assert backend.describe().settings["adapted"] == ["stream → true"]
+
+
 def test_text_that_utf8_cannot_hold_is_still_valid_json():
     import json
 
