@@ -288,7 +288,8 @@ def withdraw(row: str, reason: str, who: str, keep: bool, database: Path) -> Non
             and (row == f"{paper}-{number:03d}" or (len(row) >= 12 and hashed.startswith(row)))
         }
         if len(found) != 1:
-            raise UsageError(f"{row} names {len(found)} published rows", hint="the id or the content hash of a row")
+            how_many = f"{len(found)} published rows" if found else "no published row"
+            raise UsageError(f"{row} names {how_many}", hint="the id or the content hash of a row")
         action = "keep" if keep else "withdraw"
         at = datetime.now(UTC).isoformat(timespec="seconds")
         Decided(ledger).decide(found.pop(), action, reason.strip(), who.strip(), at)

@@ -106,7 +106,7 @@ def prompt(model: str | None, **options: Any) -> None:
             if parts - {"protocol", "prompt"}:
                 also = apparatus_words.parts(sorted(parts - {"protocol", "prompt"}))
                 more = t(
-                    "{other} 與 {reference} 不同的不只是提示，還有：{also}。",
+                    "{other} 與 {reference} 不同的不只是提示詞，還有：{also}。",
                     "{other} and {reference} differ in more than the prompt: {also}.",
                 )
                 warnings.append(more.format(other=asked[other].run, reference=asked[reference].run, also=also))
@@ -184,7 +184,7 @@ def budget(model: str | None, **options: Any) -> None:
     words += _seed(options)
     commands = [*(run_command(run, there) for run in chosen), study_command(*words, database=there)]
     held = t(
-        "模型、題目、提示與讀法，除非注意事項另有說明",
+        "模型、題目、提示詞與讀法，除非注意事項另有說明",
         "the model, the questions, the prompt and the reader, but where a warning says otherwise",
     )
     show(

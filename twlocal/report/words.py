@@ -155,7 +155,7 @@ CHINESE_ALARMS = {
     "low_box_rate": "只有 {rate:.1%} 的作答寫了 \\boxed{{}}，嚴格分數量到的有一半是格式：請與寬鬆分數一起看。",
     "wrong_alphabet": (
         "{share:.1%} 的作答在框裡寫的是{alphabet}（例如 {example}），不是 A–D："
-        "檢查系統提示有沒有寫錯的範例字，以及模型看到的選項標號。"
+        "檢查系統提示詞有沒有寫錯的範例字，以及模型看到的選項標號。"
     ),
     "subject_parse_outlier": (
         "{subjects} 科中有 {count} 科的可讀率與其他科差太多（最明顯的是「{subject}」：{rate:.1%}，"
@@ -163,11 +163,11 @@ CHINESE_ALARMS = {
     ),
     "position_bias": (
         "選項已經打散，讀得出的答案卻有 {share:.1%} 都是 {letter}，等於沒有看題目：檢查對話範本，"
-        "並看一則實際送出的提示。"
+        "並看一則實際送出的提示詞。"
     ),
     "identical_replies": (
         "不同的題目有 {share:.1%} 得到一模一樣的作答（{example}），像是沒有收到題目：檢查對話範本，"
-        "並看一則實際送出的提示。"
+        "並看一則實際送出的提示詞。"
     ),
     "empty_replies": "{share:.1%} 的作答是空白，算答錯：檢查對話範本、停止字串與伺服器紀錄。",
     "reasoning_only": (
@@ -176,7 +176,7 @@ CHINESE_ALARMS = {
     ),
     "unclosed_thought": ("{share:.1%} 的作答沒有結束思考，因此沒有最終答覆：另外跑一次，提高長度上限或減少思考。"),
     "silent_context": (
-        "{count} 則作答在提示加作答約 {context:,} token 時被截斷，還沒到長度上限：引擎的上下文太短，請加"
+        "{count} 則作答在提示詞加作答約 {context:,} token 時被截斷，還沒到長度上限：引擎的上下文太短，請加"
         "大（num_ctx、--ctx-size、--max-model-len）再跑一次。"
     ),
     "silent_cap": (
@@ -194,7 +194,7 @@ CHINESE_ALARMS = {
         "{share:.1%} 的作答不是照要求的溫度產生的，因為伺服器不接受：引用分數時請註明，重跑的分數會不一樣。"
     ),
     "not_reproducible": (
-        "溫度 0 重問的 {again} 則提示，有 {count} 則得到不同的作答：伺服器可能沒有照溫度執行，"
+        "溫度 0 重問的 {again} 則提示詞，有 {count} 則得到不同的作答：伺服器可能沒有照溫度執行，"
         "或批次運算不可重現，重跑的分數會不一樣。"
     ),
 }

@@ -168,7 +168,7 @@ def report(
 def _varied(names: Sequence[str], *, asked_again: bool) -> Text:
     if asked_again:
         return t(
-            f"讀法（{'、'.join(names)}），以及 pattern 策略自己的提示",
+            f"讀法（{'、'.join(names)}），以及 pattern 策略自己的提示詞",
             f"the reader ({', '.join(names)}), and the pattern strategy's own prompt",
         )
     return t(f"讀法（{'、'.join(names)}）", f"the reader ({', '.join(names)})")
@@ -176,13 +176,13 @@ def _varied(names: Sequence[str], *, asked_again: bool) -> Text:
 
 def _held(*, asked_again: bool) -> Text:
     held = t(
-        "每一則作答，也就是模型、題目、提示與解碼設定",
+        "每一則作答，也就是模型、題目、提示詞與解碼設定",
         "every response, and with it the model, the questions, the prompt and the decoding",
     )
     if not asked_again:
         return held
     return Text(
-        held.zh + "（另外標明之處，是不用系統提示重新問過）",
+        held.zh + "（另外標明之處，是不用系統提示詞重新問過）",
         held.en + " (asked again without a system prompt where it says so)",
     )
 
@@ -240,7 +240,7 @@ def _move(was: str, now: str) -> Text:
 
 def _again(run: Extracted, other: Extracted, own: Difference) -> Text:
     return t(
-        "照 pattern 策略的方式重新問過（{other}，不用系統提示），並用它的樣式來讀：答對 {second}，{run} 用 box 讀是 "
+        "照 pattern 策略的方式重新問過（{other}，不用系統提示詞），並用它的樣式來讀：答對 {second}，{run} 用 box 讀是 "
         "{first}，相差 {points} 個百分點（95% 區間 {span}，p = {p}）；變對 {gained} 題，變錯 {lost} 題，"
         "{outside} 則讀到的字母不是選項。",
         "Asked again as the pattern strategy asks, without a system prompt ({other}), and read by its patterns: "

@@ -89,7 +89,7 @@ def report(runs: Sequence[Failures], *, commands: Sequence[str] = (), seed: int 
             "whether a Minguo year has 民國 before it (probe set); nothing else",
         ),
         held=t(
-            "模型、提示、解碼設定；偵測只讀存下來的作答",
+            "模型、提示詞、解碼設定；偵測只讀存下來的作答",
             "the model, the prompt, the decoding; detectors read stored responses",
         ),
         n=join(

@@ -231,10 +231,10 @@ def _agreement(found: Sequence[Pair]) -> list[Table]:
     return [
         Table(
             t(
-                "相同的提示（在兩邊都說得出的題目中）、回答全文與選項：",
+                "相同的提示詞（在兩邊都說得出的題目中）、回答全文與選項：",
                 "Equal prompts (of those told by both), texts and letters:",
             ),
-            [pair, t("提示", "prompts"), t("全文", "texts"), t("選項", "letters")],
+            [pair, t("提示詞", "prompts"), t("全文", "texts"), t("選項", "letters")],
             same,
             "lrrr",
         ),
@@ -276,10 +276,10 @@ def _apart(found: Sequence[Pair]) -> list[Words | Table]:
 def _verdict(found: Sequence[Pair]) -> Words:
     if holds(found):
         return t(
-            "各引擎一致：提示相同，分數差距都在偶然的範圍內。",
+            "各引擎一致：提示詞相同，分數差距都在偶然的範圍內。",
             "Parity holds: the prompts are the same, and no difference is more than chance explains.",
         )
-    zh = [f"{one.first} 與 {one.second} 收到的提示不同" for one in found if not one.same_prompts]
+    zh = [f"{one.first} 與 {one.second} 收到的提示詞不同" for one in found if not one.same_prompts]
     zh += [f"{one.first} 與 {one.second} 的分數差距超出偶然" for one in found if not one.same_score]
     en = [f"{one.first} and {one.second} were not given the same prompts" for one in found if not one.same_prompts]
     en += [f"{one.first} and {one.second} differ by more than chance" for one in found if not one.same_score]
@@ -290,13 +290,13 @@ def _warnings(found: Sequence[Pair]) -> Iterable[Words]:
     blind = [(one.first, one.second) for one in found if one.told < one.n]
     if blind:
         yield t(
-            f"{'、'.join(' 與 '.join(pair) for pair in blind)} 的提示無法逐題比對：伺服器自己套用對話模板。",
+            f"{'、'.join(' 與 '.join(pair) for pair in blind)} 的提示詞無法逐題比對：伺服器自己套用對話模板。",
             f"the prompts of {', '.join(' and '.join(pair) for pair in blind)} cannot be compared throughout: a server "
             "renders its own.",
         )
     if found and found[0].n < _FEW:
         yield t(
-            f"{found[0].n} 題看得出提示不同，但看不出分數的差距。",
+            f"{found[0].n} 題看得出提示詞不同，但看不出分數的差距。",
             f"{found[0].n} items show a broken prompt, but hardly a difference in score.",
         )
 

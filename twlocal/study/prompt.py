@@ -160,12 +160,12 @@ def report(
     if len(places) > 1:
         protocols = list(next(iter(places.values())))
         rows = [[model, *(str(place[name]) for name in protocols)] for model, place in places.items()]
-        caption = t("各提示下的名次：", "Ranks under each prompt:")
+        caption = t("各提示詞下的名次：", "Ranks under each prompt:")
         parts.append(Table(caption, [t("模型", "model"), *protocols], rows, "l" + "r" * len(protocols)))
     return Report(
         study="prompt",
-        title=t("系統提示怎麼影響分數", "What the system prompt does to the score"),
-        varied=t(f"系統提示（{'、'.join(_prompts(runs))}）", f"the system prompt ({', '.join(_prompts(runs))})"),
+        title=t("系統提示詞怎麼影響分數", "What the system prompt does to the score"),
+        varied=t(f"系統提示詞（{'、'.join(_prompts(runs))}）", f"the system prompt ({', '.join(_prompts(runs))})"),
         held=held,
         n=join([t(f"{one.run}：{one.n:,} 題", f"{one.run}: {counted(one.n, 'item')}") for one in runs], "；", "; "),
         parts=parts,
@@ -174,7 +174,10 @@ def report(
         plots=[
             plots.shares(
                 [(one.protocol, one.right, one.n) for one in runs if one.model == model],
-                t(f"{model}：各系統提示的正確率（只讀 A–D）", f"{model}: accuracy under each system prompt (A–D only)"),
+                t(
+                    f"{model}：各系統提示詞的正確率（只讀 A–D）",
+                    f"{model}: accuracy under each system prompt (A–D only)",
+                ),
                 reference=plots.GUESSING,
             )
             for model in dict.fromkeys(one.model for one in runs)
@@ -281,13 +284,13 @@ def _pair(one: Pair) -> list[Words | Table]:
     ]
     if one.measured.direction and not one.predicted.direction:
         found_out = t(
-            "差距來自所用的字母：依位置還原之後，兩種提示分不出高下",
+            "差距來自所用的字母：依位置還原之後，兩種提示詞分不出高下",
             "the alphabet explains the difference: mapped back, the two prompts cannot be told apart",
         )
     elif one.measured.direction:
         found_out = t("差距不能全由所用的字母解釋", "the alphabet does not explain all of the difference")
     else:
-        found_out = t("在這個模型上，兩種提示分不出高下", "the two prompts cannot be told apart on this model")
+        found_out = t("在這個模型上，兩種提示詞分不出高下", "the two prompts cannot be told apart on this model")
     caption = t(
         "{model}，{n} 題，從 {other} 換成 {reference}：", "{model}, {n} items, from {other} to {reference}:"
     ).format(

@@ -118,7 +118,7 @@ def report(
             "which rows are scored: all of them, or a sample of some rows a subject",
         ),
         held=t(
-            "每一則作答，也就是模型、題目、提示、解碼設定與讀法",
+            "每一則作答，也就是模型、題目、提示詞、解碼設定與讀法",
             "every response, and with it the model, the questions, the prompt, the decoding and the reader",
         ),
         n=t(

@@ -142,7 +142,7 @@ def test_reports_in_both_languages_and_as_json(twlocal: Call, base: list[str]) -
     assert "95% CI" in english.stdout
     assert "信賴區間" in chinese.stdout
     assert "民法" in chinese.stdout
-    assert "box（\\boxed{}，定稿的提示）" in chinese.stdout, "the protocol's Chinese title comes through the manifest"
+    assert "box（\\boxed{}，定稿的提示詞）" in chinese.stdout, "the protocol's Chinese title comes through the manifest"
     again = twlocal("report", "--reader", "lenient", "--lang", "en").stdout
     assert again.startswith("box  lenient ") and "read with lenient" in again
     report = json.loads(twlocal("report", "--json").stdout)
