@@ -99,7 +99,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "formosa windows": ("twlocal formosa windows taiwan-md/ -o windows.jsonl",),
     "route": ("twlocal route T1", "twlocal route T1 --machine machine.json --backend vllm"),
     "doctor": ("twlocal doctor --lang zh-TW", "twlocal doctor --record machine.json"),
-    "completion": ("twlocal completion bash >> ~/.bashrc", "twlocal completion zsh >> ~/.zshrc"),
+    "completion": (
+        "twlocal completion bash >> ~/.bashrc",
+        "twlocal completion zsh >> ~/.zshrc",
+        "twlocal completion fish > ~/.config/fish/completions/twlocal.fish",
+    ),
 }
 
 # command → how it ends; without one: 0 done, 2 a wrong call.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", metavar="[RUN]", required=False)
-@click.option("--by", type=click.Choice(["subject"]), help="Add a line a subject.")
+@click.option("--by", type=click.Choice(["subject"]), help="Add a line for each subject.")
 @click.option("--reader", help="Read the responses with another reader (box, lenient, twinkle_box, board_strict, …).")
 @click.option(
     "--withdrawn",

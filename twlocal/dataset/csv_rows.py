@@ -89,7 +89,7 @@ def _header(cells: list[str], file: str, line: int, delimiter: str) -> Columns:
                 "give it the suffix .tsv" if other == "\t" else f"save it with {_DELIMITERS[delimiter]}"
             )
         else:
-            hint = "the first line names the columns: question, A, B, C, D, answer"
+            hint = "the first line names the columns: question, A, B, C, D, answer (or 題目, A, B, C, D, 答案)"
         raise DatasetError(f"{file}:{line}: {error}", hint=hint) from error
 
 

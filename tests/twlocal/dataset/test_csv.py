@@ -116,7 +116,10 @@ def test_long_cells(data):
         ("question;A;B;C;D;answer\nq;1;2;3;4;A\n", "semicolons: save it with commas"),
         ("question|A|B|C|D|answer\nq|1|2|3|4|A\n", "vertical bars: save it with commas"),
         ("question，A，B，C，D，answer\nq，1，2，3，4，A\n", "full-width commas: save it with commas"),
-        ("問題,甲,乙,丙,丁,答\nq,1,2,3,4,A\n", "the first line names the columns"),
+        (
+            "問題,甲,乙,丙,丁,答\nq,1,2,3,4,A\n",
+            "the first line names the columns: question, A, B, C, D, answer (or 題目, A, B, C, D, 答案)",
+        ),
         ("第一題？,1,2,3,4,A\n", "no column question"),
         ('"question,A,B,C,D,answer\nq,1,2,3,4,A\n', "header is not valid CSV"),
         (",".join(f"c{n}" for n in range(40)) + "\n1\n", "c11, …"),
