@@ -74,10 +74,11 @@ def _explained(error: Exception) -> str:
 
 
 def _tell(message: str) -> None:
-    from twlocal.report.table import visible
+    from twlocal.cli.common import columns
+    from twlocal.report.table import fitted, visible
 
     try:
-        sys.stderr.write(f"twlocal: {visible(message)}\n")
+        sys.stderr.write(f"{fitted(visible(f'twlocal: {message}'), columns(sys.stderr))}\n")
         sys.stderr.flush()
     except OSError:  # nobody can be told; the exit code still says it
         _discard(sys.stderr)

@@ -136,6 +136,21 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     return [*lines, line.rstrip()] if line.strip() else lines
 
 
+def fitted(text: str, width: int | None) -> str:
+    """The text with lines that are wider than a terminal broken at blanks, and what goes on indented.
+
+    A line with a word that is wider itself stays whole, so that a path can be copied. width: None breaks nothing.
+    """
+    if width is None:
+        return text
+    lines = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        whole = columns(line) <= width or any(columns(indent + word) > width for word in line.split())
+        lines += [line] if whole else wrap(line, width, indent)
+    return "\n".join(lines)
+
+
 def table(
     rows: Sequence[Sequence[str]], header: Sequence[str] = (), *, align: str = "", width: int | None = None
 ) -> list[str]:

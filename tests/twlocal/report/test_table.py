@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twlocal.report.table import clip, columns, one_line, pad, safe, table, visible, wrap
+from twlocal.report.table import clip, columns, fitted, one_line, pad, safe, table, visible, wrap
 
 
 def width(line: str) -> int:
@@ -166,3 +166,15 @@ def test_whatever_is_made_safe_can_be_printed(text: str, encoding: str) -> None:
 )
 def test_what_a_terminal_would_obey_is_written_out(text: str, shown: str) -> None:
     assert visible(text) == shown
+
+
+def test_a_message_is_broken_at_blanks_where_a_terminal_is_narrow_and_paths_stay_whole() -> None:
+    path = "/a/long/path/that/is/to/be/copied.csv"
+    said = f"twlocal: cannot write it there at all\n  → give it another name\n{path}: no room"
+    assert fitted(said, None) == said
+    assert fitted(said, 24).split("\n") == [
+        "twlocal: cannot write it",
+        "  there at all",
+        "  → give it another name",
+        f"{path}: no room",
+    ]
