@@ -17,9 +17,26 @@ from pathlib import Path
 SECOND_LEVEL = "与优体圣复岭异怀惊扰机构洁网触离忏怜宁蚕吨"
 # Variants and misprints that native text was found to hold (signs and maps write 凉麵, 猫囒山, 葱油餅, 叠), and forms
 # that differ from Taiwan's only in the drawing.
-REVIEW = "强温虚迹踪脉烟疱腭眦恒韵撑糍咤毁悦税脱内没录黄吴吕茎结" + "凉冲猫葱叠厨厦晋脚碱"
+REVIEW = (
+    "强温虚迹踪脉烟疱腭眦恒韵撑糍咤毁悦税脱内没录黄吴吕茎结"
+    "凉冲猫葱叠厨厦晋脚碱净况决减凑猪胆泪弃却册叙够抛换宫侣彦奥滚瑶摇遥户别静争"
+)
 # Words of Japanese, names, and the Book of Changes, that native text holds with such a character.
-EXCEPTIONS = ("弁当", "学芸大学", "王添灯", "添灯", "无咎", "无妄", "无悔", "无不利", "无首", "无攸", "无極")
+EXCEPTIONS = (
+    "弁当",
+    "学芸大学",
+    "担仔",
+    "担担麵",
+    "王添灯",
+    "添灯",
+    "无咎",
+    "无妄",
+    "无悔",
+    "无不利",
+    "无首",
+    "无攸",
+    "无極",
+)
 COLUMNS = 50
 
 

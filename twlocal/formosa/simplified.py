@@ -1,10 +1,11 @@
 """Characters that Taiwan does not write, from a pinned table; the same verdict on every machine, without OpenCC. Pure.
 
 The table (`simplified.txt`, made by `scripts/derive_simplified.py`) holds no character of Big5's common level: 群 峰 秘
-床 台 几 只 才 秋 谷 斗 后 松 占 卜 划 周 干 准 布 are never flagged. Japanese is no Simplified Chinese: a stretch with
-kana or a character that only Japan writes (沢 図 読, with 学 beside them), and the words under [exceptions] (弁当,
-names, 无妄 of the Book of Changes), are passed over. A character that is spoken of and not used is shown, never a
-reason to reject: one that stands alone in quotes (「龙」), and a short quotation of what the text calls Simplified.
+床 台 几 只 才 秋 谷 斗 后 松 占 卜 划 周 干 准 布 are never flagged. Variants that Taiwan's signs and older prints have
+too (猫 葱 却 别) are shown. Japanese is no Simplified Chinese: a stretch with kana or a character that only Japan writes
+(沢 図 読, with 学 beside them), and the words under [exceptions] (弁当, 担仔麵, names, 无妄 of the Book of Changes), are
+passed over, and so is the 个 of Hakka. A character that is spoken of and not used is shown, never a reason to reject:
+one that stands alone in quotes (「龙」), and a short quotation of what the text calls Simplified.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ _JAPANESE = re.compile(
 _QUOTATION = re.compile(r"[「『“‘《〈（(]([^「」『』“”‘’《》〈〉（）()\n]{1,16})[」』”’》〉）)]")
 _SAID = re.compile(r"簡體|簡化字|简体|大陸用字|大陸字")
 _BEFORE = 14  # characters in which that is said
+# Hakka as Taiwan writes it has 个 where Mandarin has 的, beside pronouns that only it has.
+_HAKKA = re.compile("[𠊎佢𫣆]")
 _STRETCH = re.compile(r"[^，。、；：？！「」『』《》〈〉（）()\[\]\n]+")
 
 
@@ -75,6 +78,8 @@ def find(text: str) -> list[tuple[int, str, bool]]:
     for stretch in _STRETCH.finditer(text):
         if _JAPANESE.search(stretch[0]):
             passed.update(range(*stretch.span()))
+        elif "个" in stretch[0] and _HAKKA.search(stretch[0]):
+            passed.update(at for at in range(*stretch.span()) if text[at] == "个")
     return [
         (at, char, char in known.strict and at not in spoken_of)
         for at, char in enumerate(text)
