@@ -2,10 +2,10 @@
 
 The table (`simplified.txt`, made by `scripts/derive_simplified.py`) holds no character of Big5's common level: 群 峰 秘
 床 台 几 只 才 秋 谷 斗 后 松 占 卜 划 周 干 准 布 are never flagged. Variants that Taiwan's signs and older prints have
-too (猫 葱 却 别) are shown. Japanese is no Simplified Chinese: a stretch with kana or a character that only Japan writes
-(沢 図 読, with 学 beside them), and the words under [exceptions] (弁当, 担仔麵, names, 无妄 of the Book of Changes), are
-passed over, and so is the 个 of Hakka. A character that is spoken of and not used is shown, never a reason to reject:
-one that stands alone in quotes (「龙」), and a short quotation of what the text calls Simplified.
+too (猫 葱 却 别) are shown. Japanese is no Simplified Chinese: a stretch with kana or a character that only Japan has
+(沢 図 読, with 学 beside them), and the words under [exceptions] (弁当, 担仔麵, names, 无妄 of the Book of Changes),
+are passed over, and so is the 个 of Hakka. A character that is spoken of and not used is shown, never a reason to
+reject: one that stands alone in quotes (「龙」), and a short quotation of what the text calls Simplified.
 """
 
 from __future__ import annotations
