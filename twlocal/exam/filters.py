@@ -6,10 +6,10 @@ here geometry does most of it (`figure_on_page`), and people decide the rest.
 
 What each rule deletes was counted where little should be deleted, and read one by one:
 
-- 2,085 TMMLU rows, published without figures: `figure` and `table` fire on none; `english` on 20, all English;
-  `continues` on three, all rightly; `long_key` on one, rightly (a page's footer is stuck to the key); `unreadable` on
-  three, all with unidentified private-use characters; `figure_implied` on four, two of which tell what it shows;
-  `passage` on five, all of groups whose passage is not there.
+- 2,085 TMMLU rows, published without figures: `figure`, `table` and `answer_shown` fire on none; `english` on 20, all
+  English; `continues` on three, all rightly; `long_key` on one, rightly (a page's footer is stuck to the key);
+  `unreadable` on three, all with unidentified private-use characters; `figure_implied` on four, two of which tell what
+  it shows; `passage` on five, all of groups whose passage is not there.
 - 14,811 sentences of Taiwan.md, 140 of them with 圖 and 324 with 表, none of which points at anything: `figure`,
   `table`, `attachment` and `continues` fire on none.
 - 815 items of the handout's 19 papers: `long_key` deletes one item that could be answered, the other rules none. Of
@@ -115,6 +115,15 @@ def no_stem(item: Candidate) -> str | None:
     return None if item.question.strip() else "empty"
 
 
+_SHOWN = re.compile(r"(?:[？?。：:]\s*|^)[（(]\s*[A-EＡ-Ｅ]\s*[)）]\s*$|^[（(]\s*[A-EＡ-Ｅ]\s*[)）]")
+
+
+def answer_shown(item: Candidate) -> str | None:
+    """The stem carries the answer: one letter in the bracket before or after it (`何者正確？（B）`)."""
+    found = _SHOWN.search(item.question)
+    return found[0] if found else None
+
+
 def unreadable(item: Candidate) -> str | None:
     """A character that the text layer does not have, or one of a private font that nobody has identified."""
     text = "".join([item.question, *item.options.values()])
@@ -218,6 +227,7 @@ FIRST_PASS: tuple[Rule, ...] = tuple(
             everyone_credited,
             no_key,
             no_stem,
+            answer_shown,
             unreadable,
             english,
             figure,

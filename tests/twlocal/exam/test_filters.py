@@ -104,6 +104,22 @@ def test_english_options_do_not_count():
     assert filters.first(FIRST_PASS, item("供應心臟之血管為何？", terms)) is None
 
 
+@pytest.mark.parametrize(
+    ("stem", "shown"),
+    [
+        ("下列何者正確？（B）", True),
+        ("下列何者正確？ ( Ｂ )", True),
+        ("（C）下列何者正確？", True),
+        ("下列何者正確？（　）", False),
+        ("下列何者為維生素（A）？", False),
+        ("甲（A）與乙（B）之差為何", False),
+        ("何者正確？（複選）", False),
+    ],
+)
+def test_an_answer_printed_beside_the_stem(stem, shown):
+    assert (filters.answer_shown(item(stem)) is not None) is shown
+
+
 def test_a_pathologically_long_key():
     stuck = "游離神經末梢" + "某大學一一一學年度學士班轉學考試普通生物學試題共計八頁之第八頁"
     assert filters.long_key(item(options={**OPTIONS, "D": stuck}, answer="D"))
