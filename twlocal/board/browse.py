@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from twlocal.backend import missing
+from twlocal.board.serve import ended_by
 from twlocal.errors import StoreMissing
 from twlocal.html.words import t
 from twlocal.store import open_store
@@ -86,14 +88,15 @@ def browse(
             listener = threading.Thread(target=_listen, args=(process.stderr, tell), daemon=True)
             listener.start()
             try:
-                code = process.wait()
+                with ended_by(signal.SIGINT, signal.SIGTERM):
+                    code = process.wait()
                 listener.join()
                 return code
             except KeyboardInterrupt:
-                process.wait()  # Ctrl-C reaches it too, and it says goodbye to who is connected
                 return 0
             finally:
-                process.terminate()
+                process.terminate()  # a signal may have reached us alone
+                process.wait()
 
 
 def _listen(said: IO[str], tell: Callable[[str], None]) -> None:

@@ -63,7 +63,7 @@ def server(folder: Path, port: int) -> ThreadingHTTPServer:
 
 def serve(folder: Path, port: int, say: Callable[[str], None]) -> None:
     """Serve until interrupted. `say` is told the address once it can be opened."""
-    with server(folder, port) as running, _ended_by(signal.SIGINT, signal.SIGTERM):
+    with server(folder, port) as running, ended_by(signal.SIGINT, signal.SIGTERM):
         say(f"http://{LOOPBACK}:{running.server_address[1]}/")
         try:
             running.serve_forever(poll_interval=0.2)
@@ -72,7 +72,7 @@ def serve(folder: Path, port: int, say: Callable[[str], None]) -> None:
 
 
 @contextmanager
-def _ended_by(*signals: signal.Signals) -> Iterator[None]:
+def ended_by(*signals: signal.Signals) -> Iterator[None]:
     """Within the block each of `signals` raises KeyboardInterrupt.
 
     Also in a job that a script began with `&`, where the shell has SIGINT ignored: it could only be killed otherwise.

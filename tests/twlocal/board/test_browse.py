@@ -91,6 +91,16 @@ def test_every_query_runs_and_the_scores_are_those_of_the_report(asked):
 
 
 @needs
+def test_the_server_ends_with_the_command_that_began_it(asked, start):
+    process = start("browse", "--db", asked)
+    port = int(process.stdout.readline().split(":")[-1].strip().rstrip("/"))
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 0
+    with pytest.raises(ConnectionRefusedError):
+        http.client.HTTPConnection("127.0.0.1", port, timeout=30).request("GET", "/")
+
+
+@needs
 def test_datasette_shows_it_reads_only_and_ends_on_ctrl_c(asked, start):
     process = start("browse", "--db", asked, env={"PYTHONUNBUFFERED": "1"})
     address = process.stdout.readline()
