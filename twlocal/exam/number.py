@@ -45,10 +45,14 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True)
 class Chain:
-    """The chosen numbers in reading order; `images` when the numbers are pictures and were counted, not read."""
+    """The chosen numbers in reading order; `images` when the numbers are pictures and were counted, not read.
+
+    `doubtful` when above the first one another stands that looks just like it: a list in the stem, or a passage.
+    """
 
     numbers: tuple[Number, ...]
     images: bool = False
+    doubtful: bool = False
 
     @property
     def missing(self) -> tuple[int, ...]:
@@ -159,8 +163,7 @@ def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[
                     continue
                 other = found[j]
                 # The numbers of a paper stand in one column and look alike; those of a list in a stem stand elsewhere.
-                like = 2.0 if abs(other.x1 - number.x1) < 2 or abs(other.x0 - number.x0) < 2 else 0.0
-                like += other.style == number.style
+                like = (2.0 if _in_column(other, number) else 0.0) + (other.style == number.style)
                 if other.line == number.line:
                     continue
                 gain = like + _fit(counts, at[j], at[k], other.line, places)
@@ -181,7 +184,14 @@ def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[
     while k >= 0:
         chain.append(found[k])
         k = back[k]
-    return Chain(tuple(reversed(chain)))
+    first = chain[-1]
+    above = (n for n in found if n.number == first.number and n.line < first.line and n.delimited)
+    doubtful = any(n.style == first.style and _in_column(n, first) for n in above)
+    return Chain(tuple(reversed(chain)), doubtful=doubtful)
+
+
+def _in_column(one: Number, other: Number) -> bool:
+    return abs(one.x1 - other.x1) < 2 or abs(one.x0 - other.x0) < 2
 
 
 def _running_counts(marks: Sequence[Mark]) -> list[tuple[int, int, int, int, int]]:

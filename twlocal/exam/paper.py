@@ -215,7 +215,7 @@ def _items(reading: _Reading, trace: Trace | None) -> tuple[list[PaperItem], lis
     if chain:
         shared += _group(reading, leads, range(chain[0].line), chain[0].number, chain[0])
     items: list[PaperItem] = []
-    loose_before = False
+    loose_before = reading.chain.doubtful and not shared
     answers_many = False
     at = 0
     for k, here in enumerate(chain):

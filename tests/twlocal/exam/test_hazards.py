@@ -43,6 +43,12 @@ def test_a_list_in_the_stem_of_question_1_is_no_question_1(typed):
     assert two == (2, "何者錯誤？", FOUR)
 
 
+def test_a_list_that_looks_like_the_numbers_makes_its_item_doubtful(typed):
+    first = f"1 下列敘述何者正確？\n1 甲說\n2 乙說\n{OPTIONS}"
+    items = parse_paper(typed(f"{first}\n2 何者錯誤？\n{OPTIONS}\n3 何者？\n{OPTIONS}")).items
+    assert ["loose_text_before" in item.flags for item in items] == [True, False, False]
+
+
 @pytest.mark.parametrize("listed", [("1.甲說", "2.乙說"), ("5 甲說", "6 乙說", "7 丙說")])
 def test_a_list_in_the_column_of_the_stems_is_part_of_its_stem(sheet, listed):
     made, y = sheet(), 100
