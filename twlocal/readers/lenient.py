@@ -23,9 +23,9 @@ _ANY_LETTER = re.compile(f"[A-Za-z{ORDINALS}]")
 _LABEL = re.compile(r"[*_`\"'”’」』】)\]}]{0,6}(?:[)\]】]|\.(?!\d)|:|、|\s{0,2}\n|,|，|。)[*_]{0,4}")
 # A token that ends a turn with text behind it, a turn's head, or another question.
 _NEXT_QUESTION = re.compile(
-    r"(?<=\S)\s{0,8}\n[\s#*>]{0,8}(?:(?:題目|問題|下一題|第\s?\d{1,3}\s?題"
-    r"|(?i:question|next question|user|human|instruction|input))\s?\d{0,3}\*{0,2}\s?:|(?:user|human|使用者)\s{0,4}\n)"
-    r"|(?<=\S)\s{0,8}(?:<\|(?:im_end|im_start|eo[tm]_id|end_of_text|endoftext|end▁of▁sentence|start_header_id|user|end)"
+    r"\n(?=[\s#*>]{0,8}(?:(?:題目|問題|下一題|第\s?\d{1,3}\s?題"
+    r"|(?i:question|next question|user|human|instruction|input))\s?\d{0,3}\*{0,2}\s?:|(?:user|human|使用者)\s{0,4}\n))"
+    r"|(?:<\|(?:im_end|im_start|eo[tm]_id|end_of_text|endoftext|end▁of▁sentence|start_header_id|user|end)"
     r"\|>|</s>|<eos>|<end_of_turn>)"
     r"(?=\s{0,8}\S)"
 )
@@ -65,9 +65,9 @@ def lenient(final: Final, labels: str = "ABCD", strict: Reading | None = None) -
     folded = fold(text)
     if not _ANY_LETTER.search(folded):
         return Reading(None, "no_statement", None, final.flags)
-    following = _NEXT_QUESTION.search(folded)
     # A base model behind examples goes on with a question of its own making: what it said before that comes first.
-    for part in (folded[: following.start()], folded) if following else (folded,):
+    before = _before_next_question(folded)
+    for part in (before, folded) if before else (folded,):
         said = statement(part, labels)
         if said:
             return reading(said.letter, said.why, said.start, said.end, *([ORDINAL] if said.ordinal else []))
@@ -80,6 +80,15 @@ def lenient(final: Final, labels: str = "ABCD", strict: Reading | None = None) -
             letter, ordinal, start, end = opening
             return reading(letter, "leading_letter", start, end, *([ORDINAL] if ordinal else []))
     return Reading(None, "no_statement", None, final.flags)
+
+
+def _before_next_question(text: str) -> str:
+    """What folded `text` says before it goes on with another question; "" where it does not, or says nothing before."""
+    for found in _NEXT_QUESTION.finditer(text):
+        # The pattern begins with the sign itself, so that the search skips what cannot be one; blanks go here.
+        if said := text[: found.start()].rstrip():
+            return said
+    return ""
 
 
 def _leading(text: str, labels: str, cut: bool) -> tuple[str, bool, int, int] | None:
