@@ -83,7 +83,9 @@ def browse(
         described = Path(made) / "metadata.json"
         described.write_text(json.dumps(metadata(database, lang), ensure_ascii=False), encoding="utf-8")
         words = command(database.resolve(), described, plugins, port=port, more=more)
-        with subprocess.Popen(words, stderr=subprocess.PIPE, encoding="utf-8", errors="replace") as process:
+        # Standard output is the page that was asked for, else the server's list of who looked at what.
+        log = None if "--get" in more else subprocess.DEVNULL
+        with subprocess.Popen(words, stdout=log, stderr=subprocess.PIPE, encoding="utf-8", errors="replace") as process:
             assert process.stderr is not None
             listener = threading.Thread(target=_listen, args=(process.stderr, tell), daemon=True)
             listener.start()

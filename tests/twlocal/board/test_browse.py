@@ -120,8 +120,9 @@ def test_datasette_shows_it_reads_only_and_ends_on_ctrl_c(asked, start):
     assert get("/twlocal.json?sql=delete+from+responses")[0] == 400
     process.send_signal(signal.SIGINT)
     os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert err.splitlines() == ["open it in your web browser; Ctrl-C ends it"], "no log of the server's"
+    out, err = process.communicate(timeout=60)
+    assert out == "", "no log of the server's"
+    assert err.splitlines() == ["open it in your web browser; Ctrl-C ends it"]
     with opened(asked, create=False) as (runs, _):
         assert runs.get().answered == 12
 
