@@ -19,6 +19,8 @@ _OUT = 0.5  # how far to the left of its mark, or into the next column, a line m
 _SLACK = 1.5  # a full stop may not begin a line and takes the character before it along
 _APART = 3.0  # how far two lines of one paragraph are apart, at most
 
+_OPENING = "(（[［{「『《〈【〔“‘"  # these end no line
+
 
 class Chunk(NamedTuple):
     """A stretch of one line that belongs to one option or to the stem: characters `start` to `stop` of it."""
@@ -188,10 +190,14 @@ def _wraps(previous: Line | None, line: Line, margin: float) -> bool:
 
 
 def first_word(line: Line) -> float:
-    """The width in points of what cannot be broken at the beginning of a line: a Latin word, or one character."""
+    """The width in points of what cannot be broken at the beginning of a line: a Latin word, or one character.
+
+    A bracket that opens goes with what follows it.
+    """
     end = 1
     while end < len(line):
-        if is_wide(line.text[line.offsets[end] - 1]) or line.spaces[end] or line.spaced(end):
+        before = line.text[line.offsets[end] - 1]
+        if before not in _OPENING and (is_wide(before) or line.spaces[end] or line.spaced(end)):
             break
         end += 1
     return line.ends[end - 1] - line.x0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from .glyphs import digits
 from .numerals import HAN, numeral
@@ -61,6 +63,20 @@ def lead(text: str) -> tuple[int, int] | None:
     if not 0 < first < last <= first + 40 or not (bare or _LEAD_WORDS.search(squeezed)):
         return None
     return first, last
+
+
+# A line that may end in the middle of a range.
+_BROKEN = re.compile(r"(?:第|[0-9０-９]|題|[至到、及與和~～–—-])\s*$")
+
+
+def leads(lines: Sequence[str]) -> dict[int, tuple[int, int]]:
+    """The leads among lines: where each begins, and its range, which may be broken over two lines."""
+    found = {k: span for k, text in enumerate(lines) if (span := lead(text))}
+    for k, (text, following) in enumerate(pairwise(lines)):
+        if "第" in text and k not in found and k + 1 not in found and _BROKEN.search(text):
+            span = lead(text + following)
+            found |= {k: span} if span else {}
+    return found
 
 
 def kind_of(passage: str, first: int, last: int) -> str:

@@ -53,12 +53,13 @@ class Body:
 def body(pages: Sequence[Page], page_lines: Sequence[Sequence[Line]]) -> Body:
     """Takes running headers and footers off every page and puts columns one after the other."""
     repeated = _repeated(pages, page_lines)
-    numbered = _numbered(pages, page_lines)
+    numbered, numbered_above = _numbered(pages, page_lines), _numbered_above(pages, page_lines)
     kept: list[Line] = []
     heads: list[Line] = []
     bottoms: dict[int, float] = {}
     for page, found in zip(pages, page_lines, strict=True):
-        top, stop = _split(page, found, repeated, numbered)
+        above = found[:1] if numbered_above and page.number > 1 else []
+        top, stop = _split(page, found[len(above) :], repeated, numbered)
         heads += top
         if top:
             bottoms[page.number] = max(line.bottom for line in top)
@@ -87,6 +88,14 @@ def _numbered(pages: Sequence[Page], page_lines: Sequence[Sequence[Line]]) -> bo
     return len(lasts) > 1 and all(_is_number_of(number, len(pages), text) for number, text in lasts)
 
 
+def _numbered_above(pages: Sequence[Page], page_lines: Sequence[Sequence[Line]]) -> bool:
+    """Whether every page but the first begins with its own number, so that it is no wrapped rest of an option."""
+    firsts = [(page, found[0]) for page, found in zip(pages[1:], page_lines[1:], strict=True) if found]
+    if not all(_is_number_of(page.number, len(pages), line.text) for page, line in firsts):
+        return False
+    return len(firsts) > 1 or any(line.x0 > page.width / 3 for page, line in firsts)
+
+
 def _is_number_of(number: int, count: int, text: str) -> bool:
     found = re.fullmatch(r"(\d{1,3})(?:\s*[/／]\s*(\d{1,3}))?", digits(text.strip()))
     return found is not None and int(found[1]) == number and (found[2] is None or int(found[2]) == count)
@@ -110,7 +119,7 @@ def _split(
                 bool(_RUNNING_HEAD.match(line.text))
                 or (boxed and bool(_CODE_LINE.match(line.text)))
                 or ((_key(line), round(line.baseline / 4)) in repeated and _may_run(line))
-                or (page.number > 1 and _is_title(lines))
+                or (page.number > 1 and (_is_title(lines) or bool(_FOOTER.match(line.text))))
             )
             if not runs:
                 break

@@ -175,10 +175,10 @@ def image_marks(lines: Sequence[Line], boxes: dict[int, Sequence[Box]]) -> Image
     by_page: dict[int, list[int]] = {}
     for k, line in enumerate(lines):
         by_page.setdefault(line.page, []).append(k)
-    lefts = Counter(round(b.x0 / 2) for page in by_page for b in boxes.get(page, ()) if _stretched(b))
+    lefts = Counter(round(b.x0 / 2) for page in by_page for b in boxes.get(page, ()) if stretched(b))
     repeated = {x for x, count in lefts.items() if count >= 3}
     for page in sorted(by_page):
-        images = sorted((b for b in boxes.get(page, ()) if _stretched(b)), key=lambda b: (round(b.bottom / 3), b.x0))
+        images = sorted((b for b in boxes.get(page, ()) if stretched(b)), key=lambda b: (round(b.bottom / 3), b.x0))
         for box in images:
             middle = (box.top + box.bottom) / 2
             at = next((k for k in by_page[page] if lines[k].top - 2 <= middle <= lines[k].bottom + 2), None)
@@ -197,7 +197,8 @@ def image_marks(lines: Sequence[Line], boxes: dict[int, Sequence[Box]]) -> Image
     return ImageMarks(marks, clipped, other)
 
 
-def _stretched(box: Box) -> bool:
+def stretched(box: Box) -> bool:
+    """Whether an image is a few pixels stretched over a character's place, as Word paints marks and signs."""
     wide, high = box.pixels
     return box.kind == "image" and 0 < wide <= 4 and 0 < high <= 4 and box.height <= 24
 

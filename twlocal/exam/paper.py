@@ -51,6 +51,8 @@ class _Reading:
     margin: float
     size: float
     signs: dict[int, int]  # line → how many images stand in it for a character
+    painted: bool  # whether the option marks are images
+    tops: dict[int, float]  # page → where its running header ends, if it has one
 
 
 # What an item was made from: the lines of its part of the paper, its number, its stem and options, its option marks.
@@ -111,7 +113,15 @@ def parse_pages(pages: Sequence[Page], trace: Trace | None = None) -> Paper:
     for k, _ in images.other if painted else []:
         signs[k] = signs.get(k, 0) + 1
     reading = _Reading(
-        lines, marks, chain, {page.number: page for page in pages}, _margin(lines, pages), _body_size(lines), signs
+        lines,
+        marks,
+        chain,
+        {page.number: page for page in pages},
+        _margin(lines, pages),
+        _body_size(lines),
+        signs,
+        painted,
+        body.head_bottoms,
     )
     items, shared = _items(reading, trace)
     flags += [] if stated is not None else ["no_stated_count"]
@@ -210,7 +220,7 @@ def _body_size(lines: Sequence[Line]) -> float:
 
 def _items(reading: _Reading, trace: Trace | None) -> tuple[list[PaperItem], list[Group]]:
     chain, lines, marks = reading.chain.numbers, reading.lines, reading.marks
-    leads = {k: span for k, line in enumerate(lines) if (span := groups.lead(line.text))}
+    leads = groups.leads([line.text for line in lines])
     shared: list[Group] = []
     if chain:
         shared += _group(reading, leads, range(chain[0].line), chain[0].number, chain[0])
@@ -264,13 +274,14 @@ def _group(
         if k in leads and leads[k][0] == first:
             # The lead is a line of its own above the passage, or the passage's own last sentence.
             start, stop = leads[k]
-            text = reading.lines[k].text
+            own = [k] if groups.lead(reading.lines[k].text) else [k, k + 1]
+            text = join(reading.lines[m].text for m in own)
             alone = k == between[0] or reading.lines[k - 1].x1 < reading.margin - 4 * reading.size
-            chosen = [m for m in between if m != k or not alone]
+            chosen = [m for m in between if m not in own or not alone]
             passage = fold(join(reading.lines[m].text for m in chosen))
             if not passage:
                 passage = fold(text)
-            kind = groups.kind_of(join(reading.lines[m].text for m in between if m != k), start, stop)
+            kind = groups.kind_of(join(reading.lines[m].text for m in between if m not in own), start, stop)
             drawn = figures.figures(_stretch(reading, between[0] if k > between[0] else k, after), reading.pages)
             return [Group(start, stop, kind, fold(text).rstrip(":："), passage, drawn)]
     return []
@@ -348,10 +359,10 @@ _MARK_CODES = frozenset(private_use("".join(MARKERS)))
 
 def _signs(bands: Sequence[figures.Band], reading: _Reading) -> bool:
     """Whether a small image stands inside the text: a character that the text layer does not have."""
-    if reading.signs:
-        return False  # image marks: their make tells them apart, and the signs have been found
     for band in bands:
         for box in reading.pages[band.page].boxes:
+            if reading.painted and options.stretched(box):
+                continue  # a mark, or a sign that has been found
             if box.kind == "image" and 3 < box.width < 18 and 3 < box.height < 18:
                 middle = (box.top + box.bottom) / 2
                 if band.top <= middle < band.bottom and not (reading.chain.images and _is_number(box, reading)):
@@ -371,22 +382,16 @@ def _bands(reading: _Reading, here: Number, after: Number | None, draft: Draft) 
 
 
 def _stretch(reading: _Reading, first: int, after: Number | None, end: int | None = None) -> list[figures.Band]:
-    """The bands of the pages from line `first` to the item `after` (or to line `end`, or to the end of its page)."""
+    """The bands of the pages from line `first` to the item `after` (or line `end`, or the end of the last page)."""
     lines, pages = reading.lines, reading.pages
     end = after.line if after else end
     start, stop = lines[first], lines[end] if end is not None and end < len(lines) else None
     bands: list[figures.Band] = []
-    for page in range(start.page, (stop.page if stop else start.page) + 1):
-        top = start.top if page == start.page else _first_top(lines, page)
+    for page in range(start.page, (stop or lines[-1]).page + 1):
+        top = start.top if page == start.page else reading.tops.get(page, 0.0)
         bottom = stop.top if stop and page == stop.page else pages[page].height
         bands.append(figures.Band(page, top, bottom))
     return bands
-
-
-def _first_top(lines: Sequence[Line], page: int) -> float:
-    """Below a running header (its box is made of rules): nothing above 8% of the page counts as a figure."""
-    first = next((line.top for line in lines if line.page == page), 0.0)
-    return min(first, 110.0)
 
 
 def _regions(lines: Sequence[Line], used: Sequence[int]) -> tuple[Region, ...]:
