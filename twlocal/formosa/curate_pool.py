@@ -36,7 +36,7 @@ def load(source: Source, names: Sequence[str], items: Collection[str] | None, *,
             continue
         if run is not None and not run.complete:
             problems.append(
-                f"{member.name} is incomplete: {run.answered:,} of {counted(run.planned, 'response')} there"
+                f"{member.name} is incomplete: it has {run.answered:,} of {counted(run.planned, 'response')}"
             )
             continue
         found.append(member)

@@ -190,7 +190,7 @@ def test_a_pool_that_is_not_whole_is_refused(
     )
     assert stopped.returncode != 0
     done = command("formosa", "curate", whole, "stopped", *words)
-    assert done.returncode == 2 and "is incomplete: 20 of 80 responses there" in done.stderr
+    assert done.returncode == 2 and "is incomplete: it has 20 of 80 responses" in done.stderr
     for words, said in (
         (["curate", whole, "--items", "items.jsonl"], "is kept in a folder"),
         (["curate", whole, "--items", "items.jsonl", "-o", "f", "--date", "later"], "not 'later'"),
