@@ -212,14 +212,15 @@ def _subject_row(one: SubjectDifference) -> list[Words]:
 def _warnings(found: Comparison, parts: Sequence[str], floor: Floor | None) -> list[Words]:
     told: list[Words] = []
     # The prompt is a part of the protocol, and a sample follows from its dataset.
-    causes = {"protocol" if part == "prompt" else "dataset" if part == "sample" else part for part in parts}
+    follows = {"prompt": "protocol", "sample": "dataset"}
+    causes = [part for part in parts if follows.get(part) not in parts]
     if len(causes) > 1:
         told.append(
             t(
                 "測量條件不只一處不同（{causes}），所以差距不能歸因於其中任何一處。",
                 "more than one part of the apparatus differs ({causes}), so the difference cannot be put down to any "
                 "one of them.",
-            ).format(causes=apparatus_words.parts(parts))
+            ).format(causes=apparatus_words.parts(causes))
         )
     if floor is not None and floor.below(found.strict.difference):
         told.append(

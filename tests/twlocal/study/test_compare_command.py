@@ -29,7 +29,7 @@ def test_a_better_model_on_the_same_items(call: Callable[..., Any], ask: Any, wr
 
     text = call("compare", weak, strong).out
     assert "setting skill" in text
-    assert "more than one part of the apparatus differs (engine, model)" in text
+    assert "more than one part of the apparatus differs (model, engine)" in text
     assert f"twlocal compare {weak} {strong}" in text
     assert "twlocal run" in text
     assert max(map(len, (line for line in text.split("to repeat it:")[0].splitlines()))) <= 120
@@ -56,7 +56,7 @@ def test_another_protocol_and_budget_are_told(call: Any, ask: Any, write_bench: 
     assert told["decoding", "max_tokens"] == ("4096", "99")
     assert told["prompt", "system prompt sha256"][0] == "3f4246ce5935a136"
     assert found["strict"]["p"] == 1
-    assert any("(decoding, protocol)" in line for line in found["warnings"])
+    assert any("(protocol, decoding)" in line for line in found["warnings"])
 
 
 def test_other_items_itself_and_noise(call: Any, ask: Any, write_bench: Any) -> None:
