@@ -137,7 +137,8 @@ def start(*, cpus: float) -> Cluster:
 def join(address: str) -> Cluster:
     """The cluster at `address`: host:port of its head node, ray://host:port, or auto.
 
-    Raises EngineMissing without Ray, UsageError where nothing is there, ConfigurationError where it does not take us.
+    Raises EngineMissing without Ray or its client, UsageError where nothing is there, ConfigurationError where it does
+    not take us.
     """
     api = _ray()
     if address != AUTO:

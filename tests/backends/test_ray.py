@@ -288,6 +288,26 @@ def test_it_is_a_spreader_and_engines_are_not() -> None:
 # -- errors -----------------------------------------------------------------------------------------------------------
 
 
+class _WithoutClient:
+    """Ray as it is installed without its client."""
+
+    __version__ = "2"
+
+    def init(self, **_: Any) -> None:
+        raise ImportError("No module named 'grpc'")
+
+    def shutdown(self) -> None:
+        pass
+
+
+def test_without_rays_client_it_is_a_package_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "_ray", _WithoutClient)
+    monkeypatch.setattr(cluster, "_reach", lambda address: None)
+    with pytest.raises(EngineMissing) as failed:
+        cluster.join("ray://head:10001")
+    assert failed.value.hint == "pip install 'ray[client]'" and failed.value.exit_code == 2
+
+
 def test_without_ray_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
