@@ -5,6 +5,7 @@
     numerals  25, 二十五
     lines     characters → visual lines (fake bold, superscripts, spaces, underlined blanks)
     layout    columns, running headers and footers, the sections of a mixed paper
+    folios    whether the pages are all there, in their order
     header    what a paper says about itself: subject, codes, stated count
     number    question numbers: one increasing chain, phantoms refused
     options   option markers, and the lines of an item → stem and four options

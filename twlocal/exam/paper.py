@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 from operator import attrgetter
 from pathlib import Path
 
-from . import assembly, figures, groups, layout, number, options
+from . import assembly, figures, folios, groups, layout, number, options
 from .assembly import Draft
 from .glyphs import MARKERS, fold, fold_all, has_mark, private_use
 from .groups import Group
@@ -65,6 +65,8 @@ def parse_pages(pages: Sequence[Page], trace: Trace | None = None) -> Paper:
     body = layout.body(pages, found)
     bare = _without_text(pages, found)
     rejections = [Rejection("no_text_layer", f"page {n} has no text layer") for n in bare]
+    if (astray := folios.misplaced(pages, found)) is not None:
+        rejections.append(Rejection("incomplete", astray))
     zone = layout.choice_zone(body.lines)
     if zone is None:
         return _refused(pages, body, rejections, "essay_only")
@@ -101,6 +103,13 @@ def parse_pages(pages: Sequence[Page], trace: Trace | None = None) -> Paper:
             rejections.append(Rejection("image_markers", f"{len(marks)} image marks, {len(chain.numbers)} questions"))
 
     rejections += _outside(lines, marks, chain)
+    elsewhere = [*body.lines[: max(0, zone.start - 1)], *body.lines[zone.stop :]]
+    if (
+        elsewhere
+        and (other := options.find_marks(elsewhere))[0] == style
+        and options.whole_sets(elsewhere, other[1]) > 1
+    ):
+        rejections.append(Rejection("incomplete", "questions stand outside the multiple-choice part"))
     stated = _stated(header, len(chain.numbers))
     short = _counts(chain, stated, header.stated_counts)
     flags: list[str] = []
@@ -388,7 +397,8 @@ def _stretch(reading: _Reading, first: int, after: Number | None, end: int | Non
     start, stop = lines[first], lines[end] if end is not None and end < len(lines) else None
     bands: list[figures.Band] = []
     for page in range(start.page, (stop or lines[-1]).page + 1):
-        top = start.top if page == start.page else reading.tops.get(page, 0.0)
+        # Below the running header, whose box is made of rules.
+        top = start.top if page == start.page else reading.tops.get(page, -reading.size) + reading.size / 2
         bottom = stop.top if stop and page == stop.page else pages[page].height
         bands.append(figures.Band(page, top, bottom))
     return bands
