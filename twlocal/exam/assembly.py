@@ -182,6 +182,12 @@ def _in_columns(line: Line, columns: Sequence[_Column]) -> list[tuple[_Column, i
     return found
 
 
+def set_in(lines: Sequence[Line], marks: Sequence[Mark], line: Line) -> bool:
+    """Whether a line that could not be given to an option of the last row stands where the wrapped rest of one would."""
+    row = [mark for mark in marks if mark.line == marks[-1].line]
+    return any(_OUT <= (line.x0 - mark.x0) / lines[mark.line].size <= _INDENT - _OUT for mark in row)
+
+
 def _wraps(previous: Line | None, line: Line, margin: float) -> bool:
     """Whether `line` can be the wrapped rest of `previous`: its first word would not have fitted there."""
     if previous is None:

@@ -72,7 +72,7 @@ class Rule:
     applies: Callable[[Candidate], str | None]
 
 
-_OPTION_REASONS = ("five_options", "repeated_marks", "empty_options", "missing_options")
+_OPTION_REASONS = ("five_options", "repeated_marks", "empty_options", "missing_options", "cut_option")
 _LATIN = re.compile(r"[A-Za-z][A-Za-z'’-]+")
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 _ENGLISH = re.compile(
@@ -84,7 +84,7 @@ _ENGLISH = re.compile(
 
 
 def not_four_options(item: Candidate) -> str | None:
-    """Four options A–D, all with text, none of them twice on the page."""
+    """Four options A–D, all with text, none of them twice on the page, none surely or likely cut short."""
     if found := [reason for reason in item.excluded if reason in _OPTION_REASONS]:
         return found[0]
     if tuple(item.options) != tuple(LABELS):

@@ -256,6 +256,8 @@ def _items(reading: _Reading, trace: Trace | None) -> tuple[list[PaperItem], lis
         headed = next((m for m in draft.loose if _MULTIPLE.match(lines[m].text)), None)
         unexplained = bool(draft.loose) and not found and not layout.is_heading(lines[draft.loose[0]].text)
         item = _item(reading, here, after, draft, own)
+        if unexplained and assembly.set_in(lines, own, lines[draft.loose[0]]):
+            item = replace(item, excluded=(*item.excluded, "cut_option"))
         flags = ["loose_text_before"] if loose_before else []
         flags += ["loose_text_after"] if unexplained and headed is None else []
         if flags or answers_many:

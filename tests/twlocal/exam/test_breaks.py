@@ -85,3 +85,14 @@ def test_a_figure_at_the_top_of_the_next_page(sheet, last, head):
     first, *others = parse_paper(made.bytes()).items
     assert first.flags == ("figure",)
     assert [item.flags for item in others] == [()] * (not last)
+
+
+@pytest.mark.parametrize(("x", "excluded"), [(72.7, ("cut_option",)), (60.7, ()), (84.7, ())])
+def test_a_line_that_may_be_the_rest_of_a_short_option_keeps_the_item_out(sheet, x, excluded):
+    made = sheet().text(40.7, 100, "1").text(60.8, 100, "何者？" + "一" * 38)
+    row(made, 118, FOUR[:3], "ⒶⒷⒸ")
+    made.text(60.7, 136, "Ⓓ" + "丁" * 20).text(x, 152, "丁之餘").text(40.7, 180, "2").text(60.8, 180, "何者？")
+    row(made, 198)
+    paper = parse_paper(made.bytes())
+    assert [item.excluded for item in paper.items] == [excluded, ()]
+    assert [item.flags for item in paper.items] == [("loose_text_after",), ("loose_text_before",)]
