@@ -183,7 +183,7 @@ def _in_columns(line: Line, columns: Sequence[_Column]) -> list[tuple[_Column, i
 
 
 def set_in(lines: Sequence[Line], marks: Sequence[Mark], line: Line) -> bool:
-    """Whether a line that could not be given to an option of the last row stands where the wrapped rest of one would."""
+    """Whether a line that was given to no option of the last row stands where the wrapped rest of one would."""
     row = [mark for mark in marks if mark.line == marks[-1].line]
     return any(_OUT <= (line.x0 - mark.x0) / lines[mark.line].size <= _INDENT - _OUT for mark in row)
 
