@@ -358,7 +358,7 @@ def test_watching_a_run(twlocal: Call, start: Start, folder: Path) -> None:
 
 def test_watching_what_is_not_there(twlocal: Call, folder: Path) -> None:
     missing = twlocal("watch", "--db", "none.db")
-    assert missing.returncode == 1 and "no database" in missing.stderr
+    assert missing.returncode == 2 and "no database" in missing.stderr
     assert not (folder / "none.db").exists(), "looking makes nothing"
     twlocal("run", folder / "甲.gguf", "--bench", "questions-12.jsonl", "--backend", "scripted", "--db", "t.db")
     wrong = twlocal("watch", "nothing", "--db", "t.db")
