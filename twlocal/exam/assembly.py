@@ -188,6 +188,18 @@ def set_in(lines: Sequence[Line], marks: Sequence[Mark], line: Line) -> bool:
     return any(_OUT <= (line.x0 - mark.x0) / lines[mark.line].size <= _INDENT - _OUT for mark in row)
 
 
+def may_go_on(lines: Sequence[Line], marks: Sequence[Mark], k: int, margin: float, unexplained: bool) -> bool:
+    """Whether loose line `k` after an item's options may still belong to the last one.
+
+    `unexplained` says that the line belongs to no passage or heading. One that begins a passage at the options' own
+    left edge, below a full row, may just as well be the option's rest.
+    """
+    if unexplained:
+        return set_in(lines, marks, lines[k])
+    first = min(mark.x0 for mark in marks)
+    return abs(lines[k].x0 - first) <= _OUT * lines[k].size and _wraps(lines[k - 1], lines[k], margin)
+
+
 def _wraps(previous: Line | None, line: Line, margin: float) -> bool:
     """Whether `line` can be the wrapped rest of `previous`: its first word would not have fitted there."""
     if previous is None:

@@ -72,7 +72,15 @@ class Rule:
     applies: Callable[[Candidate], str | None]
 
 
-_OPTION_REASONS = ("five_options", "repeated_marks", "empty_options", "missing_options", "cut_option")
+_OPTION_REASONS = (
+    "five_options",
+    "repeated_marks",
+    "marks_out_of_order",
+    "empty_options",
+    "missing_options",
+    "cut_option",
+    "number_astray",
+)
 _LATIN = re.compile(r"[A-Za-z][A-Za-z'’-]+")
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 _ENGLISH = re.compile(
@@ -84,7 +92,7 @@ _ENGLISH = re.compile(
 
 
 def not_four_options(item: Candidate) -> str | None:
-    """Four options A–D, all with text, none of them twice on the page, none surely or likely cut short."""
+    """Four options A–D, all with text, none of them twice on the page, none likely cut short or another item's."""
     if found := [reason for reason in item.excluded if reason in _OPTION_REASONS]:
         return found[0]
     if tuple(item.options) != tuple(LABELS):

@@ -112,20 +112,21 @@ def _split(
     lines = list(found[:-1] if numbered else found)
     heads: list[Line] = []
     if page.number > 1 or (lines and _alone(lines[0])):
-        boxed = False
+        boxed: float | None = None
         while lines and not section_kind(lines[0].text):
             line = lines[0]
             runs = (
                 bool(_RUNNING_HEAD.match(line.text))
-                or (boxed and bool(_CODE_LINE.match(line.text)))
+                or (boxed is not None and bool(_CODE_LINE.match(line.text)))
                 or ((_key(line), round(line.baseline / 4)) in repeated and _may_run(line))
                 or (page.number > 1 and (_is_title(lines) or bool(_FOOTER.match(line.text))))
             )
             if not runs:
                 break
-            boxed = boxed or line.text.startswith("代")
+            if line.text.startswith(("代", "頁")):
+                boxed = line.x0 if line.text.startswith("代") else None
             heads.append(lines.pop(0))
-        lines, beside = _beside(lines, page.number)
+        lines, beside = _beside(lines, page.number, boxed)
         heads += beside
     while lines and (
         _FOOTER.match(lines[-1].text)
@@ -152,22 +153,38 @@ def _alone(line: Line) -> bool:
     return bool(re.match(r"頁\s*次\s*[:：]|代\s*號\s*[:：]\s*\d{4,5}$", line.text))
 
 
-def _beside(lines: list[Line], number: int) -> tuple[list[Line], list[Line]]:
-    """A header box that stands on the height of a body line: its stretch of the line is cut out."""
+def _beside(lines: list[Line], number: int, box: float | None) -> tuple[list[Line], list[Line]]:
+    """A header box that stands on the height of body lines: its stretch of each line is cut out.
+
+    `box` is the left edge of the box when its upper lines have been taken off already.
+    """
     if number == 1:
         return lines, []
     kept: list[Line] = []
     cut: list[Line] = []
     for k, line in enumerate(lines):
-        if k < 5 and not section_kind(line.text) and _RUNNING_HEAD.search(line.text):
-            parts = stretches(line, 1.5)
-            heads = [p for p in parts if _RUNNING_HEAD.match(p.text)]
-            if heads and len(heads) < len(parts):
-                cut += heads
-                kept += [p for p in parts if p not in heads]
-                continue
-        kept.append(line)
+        if k >= 6 or section_kind(line.text):
+            kept.append(line)
+            continue
+        parts = stretches(line, 1.5) if _RUNNING_HEAD.search(line.text) else [line]
+        heads = [part for part in parts if len(parts) > 1 and _RUNNING_HEAD.match(part.text)]
+        if not heads and box is not None and (at := _box_at(line, box)) is not None:
+            parts = [line.part(0, at), line.part(at)] if at else [line]
+            heads = parts[-1:]
+        for head in heads:
+            box = head.x0 if head.text.startswith("代") else None if head.text.startswith("頁") else box
+        cut += heads
+        kept += [part for part in parts if part not in heads] if heads else [line]
     return kept, cut
+
+
+def _box_at(line: Line, box: float) -> int | None:
+    """The character of a line from which on it belongs to a header's open box, whose left edge is `box`."""
+    for k in range(len(line)):
+        if line.starts[k] >= box - 3 and (k == 0 or line.gap(k) >= 0.3 * line.size):
+            text = line.slice(k)
+            return k if _CODE_LINE.match(text) or re.match(r"頁\s*次\s*[:：]", text) else None
+    return None
 
 
 def stretches(line: Line, gap: float) -> list[Line]:

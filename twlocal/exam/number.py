@@ -148,7 +148,7 @@ def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[
         return Chain(())
     places = [(mark.line, mark.start) for mark in marks]
     at = [bisect_left(places, (n.line, n.stop)) for n in found]
-    counts = _running_counts(marks)
+    counts = (_running_counts(marks), _running_counts(marks, apart=True))
     merit = _merit(found)
     best: list[float] = []
     back: list[int] = []
@@ -194,18 +194,43 @@ def _in_column(one: Number, other: Number) -> bool:
     return abs(one.x1 - other.x1) < 2 or abs(one.x0 - other.x0) < 2
 
 
-def _running_counts(marks: Sequence[Mark]) -> list[tuple[int, int, int, int, int]]:
-    """How many A, B, C, D and E stand before each mark: the difference of two is what stands between them."""
+def astray(chain: Chain, lines: Sequence[Line]) -> set[int]:
+    """The numbers that stand in no column with the others of their page, or of the paper where a page has too few.
+
+    They are probably not numbers of questions.
+    """
+    pages: dict[int, list[Number]] = defaultdict(list)
+    for number in chain.numbers:
+        pages[lines[number.line].page].append(number)
+    found: set[int] = set()
+    for own in pages.values():
+        column = own if len(own) > 3 else chain.numbers
+        for number in own:
+            size = lines[number.line].size
+            beside = sum(min(abs(number.x1 - n.x1), abs(number.x0 - n.x0)) < 0.75 * size for n in column)
+            if beside == 1 and len(column) > 3:
+                found.add(number.number)
+    return found
+
+
+_Counts = Sequence[tuple[int, int, int, int, int]]
+
+
+def _running_counts(marks: Sequence[Mark], apart: bool = False) -> _Counts:
+    """How many A, B, C, D and E stand before each mark: the difference of two is what stands between them.
+
+    With `apart` only of those that stand apart from the text before them.
+    """
     running = [(0, 0, 0, 0, 0)]
     for mark in marks:
         last = list(running[-1])
-        last["ABCDE".index(mark.letter)] += 1
+        last["ABCDE".index(mark.letter)] += mark.apart or not apart
         running.append((last[0], last[1], last[2], last[3], last[4]))
     return running
 
 
 def _fit(
-    counts: Sequence[tuple[int, int, int, int, int]],
+    counts: tuple[_Counts, _Counts],
     start: int,
     stop: int,
     line: int,
@@ -216,8 +241,9 @@ def _fit(
         return -2.0
     # The number nearest to its options is preferred: the same number may also begin a line of the passage above.
     far = 0.02 * (places[start][0] - line)
-    a0, b0, c0, d0, e0 = counts[start]
-    a1, b1, c1, d1, e1 = counts[stop]
+    everywhere, apart = counts
+    a0, b0, c0, d0, e0 = everywhere[start]
+    a1, b1, c1, d1, e1 = everywhere[stop]
     a, b, c, d, e = a1 - a0, b1 - b0, c1 - c0, d1 - d0, e1 - e0
     if a == b == c == d == 1 and e <= 1:
         return 10.0 - far
@@ -227,6 +253,8 @@ def _fit(
     if least == 1:
         # One set, and marks that the text mentions (維生素(A)). Which is which is seen when the item is put together.
         return max(1.0, 10.0 - 1.5 * (a + b + c + d + e - 4)) - far
+    if least and all(after - before == 1 for before, after in zip(apart[start][:4], apart[stop][:4], strict=True)):
+        return 4.0 - far  # one set, and an option that names others: `(D)(A)與(B)皆是`
     return -10.0 * most if least else -2.0 * most
 
 

@@ -23,7 +23,10 @@ _WIDE_LETTERS = str.maketrans("ＡＢＣＤＥ", "ABCDE")
 
 
 class Mark(NamedTuple):
-    """An option mark: characters `start` to `stop` of a line; `x0` and `text_x` are where it and its text begin."""
+    """An option mark: characters `start` to `stop` of a line; `x0` and `text_x` are where it and its text begin.
+
+    `apart` says that it begins its line or stands after a space, as one that the text only mentions rarely does.
+    """
 
     line: int
     start: int
@@ -31,12 +34,14 @@ class Mark(NamedTuple):
     letter: str
     x0: float
     text_x: float
+    apart: bool = True
 
 
 def _mark(lines: Sequence[Line], line: int, start: int, stop: int, letter: str) -> Mark:
     own = lines[line]
     text_x = own.starts[stop] if stop < len(own) else own.ends[stop - 1]
-    return Mark(line, start, stop, letter.translate(_WIDE_LETTERS), own.starts[start], text_x)
+    apart = _standing(own, start) > 0
+    return Mark(line, start, stop, letter.translate(_WIDE_LETTERS), own.starts[start], text_x, apart)
 
 
 def glyph_marks(lines: Sequence[Line]) -> list[Mark]:
@@ -126,6 +131,20 @@ def _standing(line: Line, start: int) -> int:
     if start == 0 or line.gap(start) > line.size:
         return 2
     return 1 if line.spaced(start) or line.gap(start) > 0.5 * line.size else 0
+
+
+def in_order(marks: Sequence[Mark]) -> bool:
+    """Whether A comes first and D last, as in every arrangement of four options (B and C change places in columns)."""
+    letters = [mark.letter for mark in marks if mark.letter != "E"]
+    return not {"A", "D"} <= set(letters) or (letters[0] == "A" and letters[-1] == "D")
+
+
+def mentioned(lines: Sequence[Line], marks: Sequence[Mark]) -> bool:
+    """Whether the first mark alone is glued to a word: the text names it, and the option's own is missing."""
+    if len(marks) < 2 or marks[0].apart or not all(mark.apart for mark in marks[1:]):
+        return False
+    before = lines[marks[0].line].slice(0, marks[0].start)
+    return before[-1:] not in set("？?。.．：:；;，,」』）)_")
 
 
 def whole_sets(lines: Sequence[Line], marks: Sequence[Mark]) -> int:

@@ -236,6 +236,7 @@ def _items(reading: _Reading, trace: Trace | None) -> tuple[list[PaperItem], lis
     items: list[PaperItem] = []
     loose_before = reading.chain.doubtful and not shared
     answers_many = False
+    astray = number.astray(reading.chain, lines)
     at = 0
     for k, here in enumerate(chain):
         after = chain[k + 1] if k + 1 < len(chain) else None
@@ -247,7 +248,7 @@ def _items(reading: _Reading, trace: Trace | None) -> tuple[list[PaperItem], lis
             at += 1
         own = options.one_set(lines, own) if len(own) > 4 else own
         draft = assembly.assemble(
-            lines, (here.line, here.stop), last, own, reading.margin, _stops(lines, leads, here.number)
+            lines, (here.line, here.stop), last, own, reading.margin, _stops(lines, leads, here, last, own)
         )
         if trace:
             trace(lines, here, draft, own)
@@ -256,7 +257,9 @@ def _items(reading: _Reading, trace: Trace | None) -> tuple[list[PaperItem], lis
         headed = next((m for m in draft.loose if _MULTIPLE.match(lines[m].text)), None)
         unexplained = bool(draft.loose) and not found and not layout.is_heading(lines[draft.loose[0]].text)
         item = _item(reading, here, after, draft, own)
-        if unexplained and assembly.set_in(lines, own, lines[draft.loose[0]]):
+        if {here.number, after.number if after else 0} & astray:
+            item = replace(item, excluded=(*item.excluded, "number_astray"))
+        if draft.loose and assembly.may_go_on(lines, own, draft.loose[0], reading.margin, unexplained):
             item = replace(item, excluded=(*item.excluded, "cut_option"))
         flags = ["loose_text_before"] if loose_before else []
         flags += ["loose_text_after"] if unexplained and headed is None else []
@@ -269,10 +272,18 @@ def _items(reading: _Reading, trace: Trace | None) -> tuple[list[PaperItem], lis
     return _with_groups(items, shared), shared
 
 
-def _stops(lines: Sequence[Line], leads: dict[int, tuple[int, int]], current: int) -> Callable[[int], bool]:
+def _stops(
+    lines: Sequence[Line], leads: dict[int, tuple[int, int]], here: Number, last: int, own: Sequence[Mark]
+) -> Callable[[int], bool]:
+    """Which lines after the options of an item, whose lines end before `last`, begin something that is not its own."""
+    ahead = next((k for k in range(here.line, last) if k in leads and leads[k][0] == here.number + 1), -1)
+
     def stops(k: int) -> bool:
         text = lines[k].text
-        return (k in leads and leads[k][0] > current) or layout.is_heading(text) or bool(_MULTIPLE.match(text))
+        if (k in leads and leads[k][0] > here.number) or layout.is_heading(text) or bool(_MULTIPLE.match(text)):
+            return True
+        # The lead may be the last sentence of its passage. What stands before it is the option's only when set in.
+        return k < ahead and not assembly.set_in(lines, own, lines[k])
 
     return stops
 
@@ -336,6 +347,10 @@ def _item(reading: _Reading, here: Number, after: Number | None, draft: Draft, m
         excluded.append("five_options")
     if draft.repeated:
         excluded.append("repeated_marks")
+    elif not options.in_order(marks):
+        excluded.append("marks_out_of_order")
+    elif options.mentioned(lines, marks):
+        excluded.append("missing_options")
     missing = [letter for letter in "ABCD" if letter not in texts]
     if len(missing) == 4 or any(not text for text in texts.values()):
         excluded.append("empty_options")

@@ -96,3 +96,65 @@ def test_a_line_that_may_be_the_rest_of_a_short_option_keeps_the_item_out(sheet,
     paper = parse_paper(made.bytes())
     assert [item.excluded for item in paper.items] == [excluded, ()]
     assert [item.flags for item in paper.items] == [("loose_text_after",), ("loose_text_before",)]
+
+
+def test_a_header_box_on_the_height_of_body_lines(sheet):
+    made = sheet().text(40.7, 100, "1").text(60.8, 100, "何者？").page()
+    for k, text in enumerate(["代號：50120-50520", "50720、50820", "51320", "頁次：2－2"]):
+        made.text(440 if k in (0, 3) else 478, 40 + 12 * k, text)
+    for k, text in enumerate(FOUR):  # the first two stand beside codes, the last above the box's end and beside it
+        made.text(60.7, 52 + 12 * k, "ⒶⒷⒸⒹ"[k] + text)
+    made.text(40.7, 120, "2").text(60.8, 120, "何者？")
+    row(made, 138)
+    assert read(made.bytes()) == [(1, "何者？", FOUR), (2, "何者？", FOUR)]
+
+
+def test_a_passage_below_a_full_row_is_not_its_last_option(sheet):
+    made = sheet().text(40.7, 100, "1").text(60.8, 100, "何者？" + "一" * 38)
+    row(made, 118, [*FOUR[:3], "丁" * 8])
+    made.text(60.8, 136, "情況：病人，" + "一" * 30 + "。").text(60.8, 152, "依此回答下列第2題至第3題。")
+    for n, y in ((2, 180), (3, 220)):
+        made.text(40.7, y, str(n)).text(60.8, y, "何者？")
+        row(made, y + 18)
+    one, *others = parse_paper(made.bytes()).items
+    assert one.options["D"] == "丁" * 8
+    assert one.excluded == ("cut_option",)  # the passage's first line might be the option's rest
+    assert [item.group for item in others] == [(2, 3)] * 2
+
+
+def test_a_number_in_no_column_leaves_its_items_out(sheet):
+    made = sheet()
+    for n in range(1, 7):
+        y = 60 + 40 * n
+        made.text(60.8, y, "4小時何者？" if n == 4 else "何者？")  # the number 4 is not there
+        if n != 4:
+            made.text(40.7, y, str(n))
+        row(made, y + 18)
+    paper = parse_paper(made.bytes())
+    assert [item.number for item in paper.usable] == [1, 2, 5, 6]
+    assert {item.question for item in paper.usable} == {"何者？"}
+
+
+def test_options_that_name_others_beside_a_statute_at_a_line_start(typed):
+    text = (
+        "1 關於維生素(A)與(D)，何者？\n(A)甲 (B)乙\n(C)依憲法第62條第\n2項規定\n(D)(A)(B)(C)皆非\n"
+        "2 何者？\n(A)甲 (B)乙 (C)丙 (D)丁\n3 何者？\n(A)甲 (B)乙 (C)丙 (D)丁"
+    )
+    one, *others = read(typed(text))
+    assert one[1] == "關於維生素(A)與(D)，何者？"
+    assert one[2][3] == "(A)(B)(C)皆非"
+    assert others == [(2, "何者？", FOUR), (3, "何者？", FOUR)]
+
+
+@pytest.mark.parametrize(
+    ("item", "excluded"),
+    [
+        ("1 維生素(A)之敘述何者？\n甲 (B)乙 (C)丙 (D)丁", ("missing_options",)),
+        ("1 何者？(A)甲 (B)乙 (C)丙 (D)丁", ()),
+        ("1 何者？\n(A)甲 (C)丙\n(B)乙 (D)丁", ()),
+        ("1 何者？\n(B)乙 (A)甲\n(C)丙 (D)丁", ("marks_out_of_order",)),
+    ],
+)
+def test_marks_that_cannot_be_those_of_the_options(typed, item, excluded):
+    paper = parse_paper(typed(f"{item}\n2 何者？\n(A)甲 (B)乙 (C)丙 (D)丁"))
+    assert [one.excluded for one in paper.items] == [excluded, ()]
