@@ -20,6 +20,7 @@ _SLACK = 1.5  # a full stop may not begin a line and takes the character before 
 _APART = 3.0  # how far two lines of one paragraph are apart, at most
 
 _OPENING = "(（[［{「『《〈【〔“‘"  # these end no line
+_CLOSING = ")）]］}｝」』》〉】〕”’，。、；：？！,.;:?!"  # … and these begin none
 
 
 class Chunk(NamedTuple):
@@ -210,13 +211,15 @@ def _wraps(previous: Line | None, line: Line, margin: float) -> bool:
 def first_word(line: Line) -> float:
     """The width in points of what cannot be broken at the beginning of a line: a Latin word, or one character.
 
-    A bracket that opens goes with what follows it.
+    A bracket that opens goes with what follows it, one that closes and a full stop with what stands before.
     """
     end = 1
     while end < len(line):
         before = line.text[line.offsets[end] - 1]
         if before not in _OPENING and (is_wide(before) or line.spaces[end] or line.spaced(end)):
             break
+        end += 1
+    while end < len(line) and line.text[line.offsets[end]] in _CLOSING:
         end += 1
     return line.ends[end - 1] - line.x0
 

@@ -148,7 +148,8 @@ def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[
         return Chain(())
     places = [(mark.line, mark.start) for mark in marks]
     at = [bisect_left(places, (n.line, n.stop)) for n in found]
-    counts = (_running_counts(marks), _running_counts(marks, apart=True))
+    everywhere = _running_counts(marks)
+    counts = (everywhere, everywhere if all(m.apart for m in marks) else _running_counts(marks, apart=True))
     merit = _merit(found)
     best: list[float] = []
     back: list[int] = []
@@ -206,9 +207,13 @@ def astray(chain: Chain, lines: Sequence[Line]) -> set[int]:
     for own in pages.values():
         column = own if len(own) > 3 else chain.numbers
         for number in own:
-            size = lines[number.line].size
-            beside = sum(min(abs(number.x1 - n.x1), abs(number.x0 - n.x0)) < 0.75 * size for n in column)
-            if beside == 1 and len(column) > 3:
+            near = 0.75 * lines[number.line].size
+            beside = (
+                abs(number.x1 - other.x1) < near or abs(number.x0 - other.x0) < near
+                for other in column
+                if other is not number
+            )
+            if len(column) > 3 and not any(beside):
                 found.add(number.number)
     return found
 

@@ -37,10 +37,9 @@ class Mark(NamedTuple):
     apart: bool = True
 
 
-def _mark(lines: Sequence[Line], line: int, start: int, stop: int, letter: str) -> Mark:
+def _mark(lines: Sequence[Line], line: int, start: int, stop: int, letter: str, apart: bool = True) -> Mark:
     own = lines[line]
     text_x = own.starts[stop] if stop < len(own) else own.ends[stop - 1]
-    apart = _standing(own, start) > 0
     return Mark(line, start, stop, letter.translate(_WIDE_LETTERS), own.starts[start], text_x, apart)
 
 
@@ -59,7 +58,8 @@ def paren_marks(lines: Sequence[Line]) -> list[Mark]:
     found: list[Mark] = []
     for k, line in enumerate(lines):
         for match in _PAREN.finditer(line.text):
-            found.append(_mark(lines, k, line.char_at(match.start()), line.char_at(match.end() - 1) + 1, match[1]))
+            start, stop = line.char_at(match.start()), line.char_at(match.end() - 1) + 1
+            found.append(_mark(lines, k, start, stop, match[1], _standing(line, start) > 0))
     return found
 
 
@@ -182,11 +182,12 @@ class ImageMarks:
     other: list[tuple[int, Box]]
 
 
-def image_marks(lines: Sequence[Line], boxes: dict[int, Sequence[Box]]) -> ImageMarks:
+def image_marks(lines: Sequence[Line], boxes: dict[int, Sequence[Box]], least: int = 3) -> ImageMarks:
     """Marks painted through image clips (Word 2007 and 2013): tiny sources stretched over a line's height.
 
     Word paints the mark and, in some versions, the characters after it into one image, so that these are missing from
     the text layer. The text of a whole option begins right after its mark; if it begins later the option is cut.
+    Where fewer than `least` images stand at one left edge they are taken for signs of the text.
     """
     marks: list[Mark] = []
     other: list[tuple[int, Box]] = []
@@ -195,7 +196,7 @@ def image_marks(lines: Sequence[Line], boxes: dict[int, Sequence[Box]]) -> Image
     for k, line in enumerate(lines):
         by_page.setdefault(line.page, []).append(k)
     lefts = Counter(round(b.x0 / 2) for page in by_page for b in boxes.get(page, ()) if stretched(b))
-    repeated = {x for x, count in lefts.items() if count >= 3}
+    repeated = {x for x, count in lefts.items() if count >= least}
     for page in sorted(by_page):
         images = sorted((b for b in boxes.get(page, ()) if stretched(b)), key=lambda b: (round(b.bottom / 3), b.x0))
         for box in images:

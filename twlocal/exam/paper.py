@@ -94,9 +94,14 @@ def parse_pages(pages: Sequence[Page], trace: Trace | None = None) -> Paper:
             rejections.append(Rejection("essay_only" if essay else "no_questions"))
         return Paper(header, _stated(header, 0), pages=len(pages), rejections=tuple(rejections))
     if painted:
-        first = (chain.numbers[0].line, chain.numbers[0].stop)
-        marks = [mark for mark in marks if (mark.line, mark.start) >= first]
-        lettered = options.letter_in_order(marks, [(n.line, n.stop) for n in chain.numbers])
+        starts = [(n.line, n.stop) for n in chain.numbers]
+        marks = [mark for mark in marks if (mark.line, mark.start) >= starts[0]]
+        lettered = options.letter_in_order(marks, starts)
+        if lettered is None:
+            # In a short paper few marks stand at one left edge. If all images are marks, every item has four.
+            every = options.image_marks(lines, boxes, least=1)
+            lettered = options.letter_in_order([m for m in every.marks if (m.line, m.start) >= starts[0]], starts)
+            images = every if lettered is not None else images
         if lettered is not None:
             marks = lettered
         elif not rejections:

@@ -158,3 +158,20 @@ def test_options_that_name_others_beside_a_statute_at_a_line_start(typed):
 def test_marks_that_cannot_be_those_of_the_options(typed, item, excluded):
     paper = parse_paper(typed(f"{item}\n2 何者？\n(A)甲 (B)乙 (C)丙 (D)丁"))
     assert [one.excluded for one in paper.items] == [excluded, ()]
+
+
+def test_a_word_goes_to_the_next_line_with_what_closes_it(sheet):
+    made = sheet().text(40.7, 100, "1").text(60.8, 100, "何者？" + "一" * 38)
+    row(made, 118, FOUR[:3], "ⒶⒷⒸ")
+    made.text(60.7, 136, "Ⓓ" + "丁" * 35 + "his").text(72.7, 152, "his）」，丁")
+    assert read(made.bytes())[0][2] == [*FOUR[:3], "丁" * 35 + "his his）」，丁"]
+
+
+def test_image_marks_of_which_few_stand_at_one_left_edge(sheet):
+    made = sheet()
+    for y, n, xs in ((100, 1, XS), (160, 2, (60.7, 300, 60.7, 300)), (220, 3, (60.7, 120, 250, 400))):
+        made.text(40.7, y, str(n)).text(60.8, y, "何者？")
+        for k, (x, text) in enumerate(zip(xs, FOUR, strict=True)):
+            below = 36 if n == 2 and k > 1 else 18
+            made.image(x, y + below - 10.5, 11, 13, (2, 2)).text(x + 12, y + below, text)
+    assert read(made.bytes()) == [(n, "何者？", FOUR) for n in (1, 2, 3)]
