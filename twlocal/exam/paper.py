@@ -260,11 +260,13 @@ def _items(reading: _Reading, trace: Trace | None) -> tuple[list[PaperItem], lis
         found = _group(reading, leads, draft.loose, here.number + 1, after) if draft.loose else []
         shared += found
         headed = next((m for m in draft.loose if _MULTIPLE.match(lines[m].text)), None)
-        unexplained = bool(draft.loose) and not found and not layout.is_heading(lines[draft.loose[0]].text)
+        heading = bool(draft.loose) and layout.is_heading(lines[draft.loose[0]].text)
+        unexplained = bool(draft.loose) and not found and not heading
         item = _item(reading, here, after, draft, own)
         if {here.number, after.number if after else 0} & astray:
             item = replace(item, excluded=(*item.excluded, "number_astray"))
-        if draft.loose and assembly.may_go_on(lines, own, draft.loose[0], reading.margin, unexplained):
+        doubtful = bool(draft.loose) and not heading and draft.loose[0] not in leads
+        if doubtful and assembly.may_go_on(lines, own, draft.loose[0], reading.margin, unexplained):
             item = replace(item, excluded=(*item.excluded, "cut_option"))
         flags = ["loose_text_before"] if loose_before else []
         flags += ["loose_text_after"] if unexplained and headed is None else []

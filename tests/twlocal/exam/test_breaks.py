@@ -175,3 +175,15 @@ def test_image_marks_of_which_few_stand_at_one_left_edge(sheet):
             below = 36 if n == 2 and k > 1 else 18
             made.image(x, y + below - 10.5, 11, 13, (2, 2)).text(x + 12, y + below, text)
     assert read(made.bytes()) == [(n, "何者？", FOUR) for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("line", ["請依下文回答第2題至第3題", "二、閱讀測驗（每題2分）"])
+def test_what_surely_begins_below_a_full_row_leaves_the_item_in(sheet, line):
+    made = sheet().text(40.7, 100, "1").text(60.8, 100, "何者？" + "一" * 38)
+    row(made, 118, [*FOUR[:3], "丁" * 8])
+    made.text(60.8, 136, line)
+    for n, y in ((2, 180), (3, 220)):
+        made.text(40.7, y, str(n)).text(60.8, y, "何者？")
+        row(made, y + 18)
+    one = parse_paper(made.bytes()).items[0]
+    assert (one.options["D"], one.excluded) == ("丁" * 8, ())
