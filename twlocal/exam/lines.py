@@ -91,15 +91,19 @@ class Line:
         """The line of characters `start` to `stop` (at least one)."""
         stop = len(self) if stop is None else stop
         begin = self.offsets[start] + self.spaced(start)
-        return replace(
-            self,
-            text=self.text[begin : self._offset(stop)],
-            offsets=[0, *(offset - begin for offset in self.offsets[start + 1 : stop])],
-            starts=self.starts[start:stop],
-            ends=self.ends[start:stop],
-            sizes=self.sizes[start:stop],
-            spaces=self.spaces[start:stop],
-            fonts={k - start: font for k, font in self.fonts.items() if start <= k < stop},
+        return Line(
+            self.page,
+            self.text[begin : self._offset(stop)],
+            [0, *(offset - begin for offset in self.offsets[start + 1 : stop])],
+            self.starts[start:stop],
+            self.ends[start:stop],
+            self.sizes[start:stop],
+            self.spaces[start:stop],
+            {k - start: font for k, font in self.fonts.items() if start <= k < stop},
+            self.baseline,
+            self.size,
+            self.top,
+            self.bottom,
         )
 
 

@@ -159,7 +159,8 @@ def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[
         score, previous = own - 1.0, -1
         for step in range(1, (_MAX_GAP if not hidden else 5 * _MAX_GAP) + 1):
             most = 10.0 if hidden or step == 1 else 4.0 - 4.0 * step  # what `gain` can be, but for the likeness
-            for j in by_number.get(number.number - step, ()):
+            # The nearest first, which is the best in most cases and spares the others.
+            for j in reversed(by_number.get(number.number - step, ())):
                 if best[j] + own + most + 3.0 < score:
                     continue
                 other = found[j]
@@ -174,7 +175,7 @@ def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[
                     if step > _MAX_GAP and not unseen:
                         continue
                 value = best[j] + own + gain
-                if value >= score:
+                if value > score or (value == score and previous < 0):
                     score, previous = value, j
         best.append(score)
         back.append(previous)
@@ -258,7 +259,11 @@ def _fit(
     if least == 1:
         # One set, and marks that the text mentions (維生素(A)). Which is which is seen when the item is put together.
         return max(1.0, 10.0 - 1.5 * (a + b + c + d + e - 4)) - far
-    if least and all(after - before == 1 for before, after in zip(apart[start][:4], apart[stop][:4], strict=True)):
+    if (
+        least
+        and apart is not everywhere
+        and [y - x for x, y in zip(apart[start], apart[stop], strict=True)][:4] == [1] * 4
+    ):
         return 4.0 - far  # one set, and an option that names others: `(D)(A)與(B)皆是`
     return -10.0 * most if least else -2.0 * most
 

@@ -96,13 +96,19 @@ class _Row:
 
 def _overlap(chars: Chars, upper: Sequence[int], lower: Sequence[int]) -> bool:
     """Whether a character of the smaller row has one of the other above or below its middle."""
-    small, large = (np.flatnonzero(np.isin(chars.level, row)) for row in (upper, lower))
+    small, large = (_of_levels(chars, row) for row in (upper, lower))
     if len(small) >= len(large):
         small, large = large, small
     large = large[np.lexsort((chars.x1[large], chars.x0[large]))]
     middles = (chars.x0[small] + chars.x1[small]) / 2
     left = np.searchsorted(chars.x0[large], middles, side="right") - 1
     return bool(((left >= 0) & (chars.x1[large][left] > middles)).any())
+
+
+def _of_levels(chars: Chars, row: Sequence[int]) -> Array:
+    within: Array = np.zeros(len(chars.levels), dtype=bool)
+    within[row] = True
+    return np.flatnonzero(within[chars.level])
 
 
 def _once(chars: Chars, order: Array, row: Array, tangled: Array, size: Array) -> Array:
