@@ -1,16 +1,20 @@
 """Ministry of Examination PDFs → questions and keys, by geometry (section 3 of the paper).
 
-    page      a PDF page as plain data: characters and boxes in points, y down
+    reader    a PDF file → pages; pdfium, drawn: by pdfium's text layer, and by its page objects
+    page      a PDF page as plain data: characters and boxes in points, y down; chars: characters in columns
     glyphs    private-use characters, compatibility ideographs, letters and digits in any width
     numerals  25, 二十五
-    lines     characters → visual lines (fake bold, superscripts, spaces, underlined blanks)
+    order     the order in which characters are read (rows, fake bold, superscripts)
+    lines     characters → visual lines (spaces, underlined blanks)
     layout    columns, running headers and footers, the sections of a mixed paper
     folios    whether the pages are all there, in their order
     header    what a paper says about itself: subject, codes, stated count
     number    question numbers: one increasing chain, phantoms refused
-    options   option markers, and the lines of an item → stem and four options
+    options   option markers
+    assembly  the lines of an item → stem and four options
     groups    passages shared by several items, and items that continue another
     figures   pictures, drawings and tables that an item leans on
+    item      one item with its doubts, and the reasons that keep it out
     paper     all of these → Paper: items, flags, rejections with their reasons
     key       answer keys and corrections → number → cell, by page coordinates
     notes     the grammar of a key's 備註

@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
-from operator import attrgetter
+from dataclasses import replace
 from pathlib import Path
 
 from . import assembly, figures, folios, groups, layout, number, options
 from .assembly import Draft
-from .glyphs import MARKERS, fold, fold_all, has_mark, private_use
+from .glyphs import fold
 from .groups import Group
 from .header import read_header
+from .item import Reading, make_item, stretch
 from .lines import Line, join, page_lines
-from .model import Header, Paper, PaperItem, Region, Rejection
+from .model import Header, Paper, PaperItem, Rejection
 from .number import Chain, Number
 from .options import Mark
 from .page import Box, Page, UnreadablePdf
@@ -38,21 +37,6 @@ def parse_paper(source: str | Path | bytes) -> Paper:
         except UnreadablePdf as error:
             return Paper(rejections=(Rejection(error.reason, error.detail),))
         return parse_pages(pages)
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """What the items are made from: the multiple-choice part's lines, marks and numbers."""
-
-    lines: Sequence[Line]
-    marks: list[Mark]
-    chain: Chain
-    pages: dict[int, Page]
-    margin: float
-    size: float
-    signs: dict[int, int]  # line → how many images stand in it for a character
-    painted: bool  # whether the option marks are images
-    tops: dict[int, float]  # page → where its running header ends, if it has one
 
 
 # What an item was made from: the lines of its part of the paper, its number, its stem and options, its option marks.
@@ -126,7 +110,7 @@ def parse_pages(pages: Sequence[Page], trace: Trace | None = None) -> Paper:
     signs: dict[int, int] = {}
     for k, _ in images.other if painted else []:
         signs[k] = signs.get(k, 0) + 1
-    reading = _Reading(
+    reading = Reading(
         lines,
         marks,
         chain,
@@ -232,7 +216,7 @@ def _body_size(lines: Sequence[Line]) -> float:
     return sizes[len(sizes) // 2] if sizes else 0.0
 
 
-def _items(reading: _Reading, trace: Trace | None) -> tuple[list[PaperItem], list[Group]]:
+def _items(reading: Reading, trace: Trace | None) -> tuple[list[PaperItem], list[Group]]:
     chain, lines, marks = reading.chain.numbers, reading.lines, reading.marks
     leads = groups.leads([line.text for line in lines])
     shared: list[Group] = []
@@ -262,7 +246,7 @@ def _items(reading: _Reading, trace: Trace | None) -> tuple[list[PaperItem], lis
         headed = next((m for m in draft.loose if _MULTIPLE.match(lines[m].text)), None)
         heading = bool(draft.loose) and layout.is_heading(lines[draft.loose[0]].text)
         unexplained = bool(draft.loose) and not found and not heading
-        item = _item(reading, here, after, draft, own)
+        item = make_item(reading, here, after, draft, own)
         if {here.number, after.number if after else 0} & astray:
             item = replace(item, excluded=(*item.excluded, "number_astray"))
         doubtful = bool(draft.loose) and not heading and draft.loose[0] not in leads
@@ -296,7 +280,7 @@ def _stops(
 
 
 def _group(
-    reading: _Reading, leads: dict[int, tuple[int, int]], between: Sequence[int], first: int, after: Number | None
+    reading: Reading, leads: dict[int, tuple[int, int]], between: Sequence[int], first: int, after: Number | None
 ) -> list[Group]:
     """The group that begins with item `first`, if a lead among the lines `between` says so."""
     for k in between:
@@ -311,7 +295,7 @@ def _group(
             if not passage:
                 passage = fold(text)
             kind = groups.kind_of(join(reading.lines[m].text for m in between if m not in own), start, stop)
-            drawn = figures.figures(_stretch(reading, between[0] if k > between[0] else k, after), reading.pages)
+            drawn = figures.figures(stretch(reading, between[0] if k > between[0] else k, after), reading.pages)
             return [Group(start, stop, kind, fold(text).rstrip(":："), passage, drawn)]
     return []
 
@@ -332,111 +316,3 @@ def _with_groups(items: Sequence[PaperItem], shared: Sequence[Group]) -> list[Pa
                 excluded=tuple(reason for reason in out[k].excluded if reason != "empty_stem"),
             )
     return out
-
-
-def _item(reading: _Reading, here: Number, after: Number | None, draft: Draft, marks: Sequence[Mark]) -> PaperItem:
-    lines = reading.lines
-    letters = sorted(draft.options)
-    parts = [draft.stem, *(draft.options[letter] for letter in letters)]
-    question, *folded = fold_all([assembly.text_of(lines, chunks) for chunks in parts])
-    texts = dict(zip(letters, folded, strict=True))
-    used = sorted({here.line, *(chunk.line for chunks in parts for chunk in chunks)})
-    bands = _bands(reading, here, after, draft)
-    drawn = figures.figures(bands, reading.pages)
-    flags = [*draft.flags, *drawn]
-    whole = "".join([question, *texts.values()])
-    flags += [f"private_use:{code}" for code in private_use(whole) if code not in _MARK_CODES]
-    flags += ["mark_in_text"] if has_mark(whole) else []
-    flags += ["small_text"] if min(lines[k].size for k in used) < 0.72 * reading.size else []
-    flags += ["stacked_text"] if _stacked([lines[k] for k in used]) else []
-    excluded: list[str] = []
-    if "E" in texts:
-        excluded.append("five_options")
-    if draft.repeated:
-        excluded.append("repeated_marks")
-    elif not options.in_order(marks):
-        excluded.append("marks_out_of_order")
-    elif options.mentioned(lines, marks):
-        excluded.append("missing_options")
-    missing = [letter for letter in "ABCD" if letter not in texts]
-    if len(missing) == 4 or any(not text for text in texts.values()):
-        excluded.append("empty_options")
-    elif missing:
-        excluded.append("missing_options")
-    if not question:
-        excluded.append("empty_stem")
-    if any(k in reading.signs for k in used) or _signs(bands, reading):
-        excluded.append("image_glyph")
-    return PaperItem(
-        number=here.number,
-        question=question,
-        options=texts,
-        page=lines[here.line].page,
-        flags=tuple(dict.fromkeys(flags)),
-        excluded=tuple(excluded),
-        continues=groups.continues(question, here.number),
-        regions=_regions(lines, used),
-    )
-
-
-def _stacked(own: Sequence[Line]) -> bool:
-    """Whether lines stand closer than any paragraph's do: a fraction, a matrix, a small table, read line by line."""
-    return any(
-        one.page == two.page and 0 < two.baseline - one.baseline < 0.95 * min(one.size, two.size)
-        for one, two in pairwise(own)
-    )
-
-
-_MARK_CODES = frozenset(private_use("".join(MARKERS)))
-
-
-def _signs(bands: Sequence[figures.Band], reading: _Reading) -> bool:
-    """Whether a small image stands inside the text: a character that the text layer does not have."""
-    for band in bands:
-        for box in reading.pages[band.page].boxes:
-            if reading.painted and options.stretched(box):
-                continue  # a mark, or a sign that has been found
-            if box.kind == "image" and 3 < box.width < 18 and 3 < box.height < 18:
-                middle = (box.top + box.bottom) / 2
-                if band.top <= middle < band.bottom and not (reading.chain.images and _is_number(box, reading)):
-                    return True
-    return False
-
-
-def _is_number(box: Box, reading: _Reading) -> bool:
-    return any(abs(n.x1 - box.x1) < 1 for n in reading.chain.numbers)
-
-
-def _bands(reading: _Reading, here: Number, after: Number | None, draft: Draft) -> list[figures.Band]:
-    """Where an item's figures can stand: from its number to the next item, or to what follows its options."""
-    if draft.loose:
-        return _stretch(reading, here.line, None, draft.loose[0])
-    return _stretch(reading, here.line, after)
-
-
-def _stretch(reading: _Reading, first: int, after: Number | None, end: int | None = None) -> list[figures.Band]:
-    """The bands of the pages from line `first` to the item `after` (or line `end`, or the end of the last page)."""
-    lines, pages = reading.lines, reading.pages
-    end = after.line if after else end
-    start, stop = lines[first], lines[end] if end is not None and end < len(lines) else None
-    bands: list[figures.Band] = []
-    for page in range(start.page, (stop or lines[-1]).page + 1):
-        # Below the running header, whose box is made of rules.
-        top = start.top if page == start.page else reading.tops.get(page, -reading.size) + reading.size / 2
-        bottom = stop.top if stop and page == stop.page else pages[page].height
-        bands.append(figures.Band(page, top, bottom))
-    return bands
-
-
-def _regions(lines: Sequence[Line], used: Sequence[int]) -> tuple[Region, ...]:
-    return tuple(_region(page, [*own]) for page, own in groupby([lines[k] for k in used], attrgetter("page")))
-
-
-def _region(page: int, own: Sequence[Line]) -> Region:
-    return Region(
-        page,
-        min(line.x0 for line in own),
-        min(line.top for line in own),
-        max(line.x1 for line in own),
-        max(line.bottom for line in own),
-    )
