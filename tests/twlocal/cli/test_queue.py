@@ -293,7 +293,7 @@ def test_a_chinese_queue_says_in_chinese_why_and_what_it_does(twlocal: Call, fol
 
 def test_watching_a_queue_from_another_process(twlocal: Call, start: Start, folder: Path) -> None:
     db = folder / "t.db"
-    process = start("queue", write(folder, settings="delay = 2"), "--db", db)
+    process = start("queue", write(folder, settings="delay = 1"), "--db", db)
     wait(lambda: answers(db) >= 1)
     once = twlocal("watch", "--once", "--db", db, "--lang", "en")
     for _ in range(2):
@@ -304,7 +304,7 @@ def test_watching_a_queue_from_another_process(twlocal: Call, start: Start, fold
     for words in ("running", "waiting", "/12", "/s", "n = ", "box rate", "last answers"):
         assert words in once.stdout
     process.communicate(timeout=30)
-    process = start("queue", write(folder, settings="delay = 0.25"), "--db", db)
+    process = start("queue", write(folder, settings="delay = 0.1"), "--db", db)
     wait(lambda: "running" in states(db))
     followed = twlocal("watch", "夜間-2", "--interval", "0.5", "--db", db, "--lang", "en")
     process.communicate(timeout=60)
