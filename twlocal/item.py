@@ -94,7 +94,8 @@ class Item:
     def content_hash(self) -> str:
         """sha256 (hex) over question, A, B, C, D and answer, each NFC and trimmed, joined by U+001F."""
         if not self._content_hash:
-            object.__setattr__(self, "_content_hash", content_hash(self.question, self.options, self.answer))
+            question, *options = self.texts
+            object.__setattr__(self, "_content_hash", content_hash(question, tuple(options), self.answer))
         return self._content_hash
 
     @property

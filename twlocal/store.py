@@ -75,7 +75,7 @@ def open_store(
     """
     Database = _database()
     if not create and not path.is_file():
-        raise StoreMissing(f"there is no database at {path}", hint="twlocal run … makes one; --db names another")
+        raise _no_database(path)
     with translated(path):
         if path.exists() and not path.is_file():
             raise StoreError(f"{path} is not a file", hint="name another place with --db")
@@ -112,7 +112,7 @@ def open_to_read(path: Path, *, timeout: float = BUSY_SECONDS) -> Database:
     """
     Database = _database()
     if not path.is_file():
-        raise StoreMissing(f"there is no database at {path}", hint="twlocal run … makes one; --db names another")
+        raise _no_database(path)
     with translated(path):
         place = path.resolve().as_uri()
         connection = sqlite3.connect(place + "?mode=ro", uri=True, timeout=timeout, check_same_thread=False)
@@ -221,6 +221,10 @@ def _migrate(db: Database, path: Path, steps: list[tuple[int, str]]) -> None:
                 hint=_CHANGED,
             ) from error
         raise
+
+
+def _no_database(path: Path) -> StoreMissing:
+    return StoreMissing(f"there is no database at {path}", hint="twlocal run … makes one; --db names another")
 
 
 def _foreign(path: Path) -> StoreError:

@@ -82,7 +82,8 @@ def assemble(
                 draft.flags.append("wrapped_in_columns")
                 for column, start, stop in wrapped:
                     draft.options[column.letter].append(Chunk(k, start, stop))
-                columns = [c.grown(next((line.ends[e - 1] for o, _, e in wrapped if o is c), None)) for c in columns]
+                reached = {column.letter: line.ends[stop - 1] for column, _, stop in wrapped}
+                columns = [column._replace(end=reached.get(column.letter)) for column in columns]
                 previous = line
                 continue
             open_end = draft.empty(row[-1].letter)
@@ -97,7 +98,8 @@ def assemble(
                 for letter, chunk in _continue(lines, Chunk(k, begin, lead), row, margin, draft):
                     draft.options[letter].append(chunk)
                 columns = columns or _columns(lines, row, margin)
-                columns = [c.grown(line.ends[lead - 1] if c is columns[-1] else None) for c in columns]
+                *others, last_one = columns
+                columns = [*(c._replace(end=None) for c in others), last_one._replace(end=line.ends[lead - 1])]
         ends = [*(m.start for m in here[1:]), len(line)][: len(here)]
         for mark, stop in zip(here, ends, strict=True):
             if mark.letter in draft.options:
@@ -130,9 +132,6 @@ class _Column(NamedTuple):
     limit: float
     end: float | None
 
-    def grown(self, end: float | None) -> _Column:
-        return self._replace(end=end)
-
     def full(self, word: float, size: float) -> bool:
         """Whether a word of this width would not have fitted any more."""
         return self.end is not None and self.end + word + _SLACK * size >= self.limit
@@ -161,8 +160,7 @@ def _in_columns(line: Line, columns: Sequence[_Column]) -> list[tuple[_Column, i
     that goes on at the left edge.
     """
     size = line.size
-    cuts = [k for k in range(1, len(line)) if line.gap(k) >= size]
-    parts = list(zip([0, *cuts], [*cuts, len(line)], strict=True))
+    parts = line.stretches(1.0)
     found: list[tuple[_Column, int, int]] = []
     for start, stop in parts:
         x0, x1 = line.starts[start], line.ends[stop - 1]
@@ -238,14 +236,11 @@ def _continue(
         return [(row[-1].letter, chunk)]
     columns = [(mark.x0 - 0.5 * size, mark.letter) for mark in row]
     parts: list[tuple[str, Chunk]] = []
-    start = chunk.start
-    for k in range(chunk.start, chunk.stop + 1):
-        ends = k == chunk.stop
-        if not ends and (k == start or line.gap(k) < size):
+    for start, stop in line.stretches(1.0):
+        if (stop := min(stop, chunk.stop)) <= (start := max(start, chunk.start)):
             continue
         letter = next((name for x, name in reversed(columns) if line.starts[start] >= x), row[0].letter)
-        parts.append((letter, Chunk(chunk.line, start, k)))
-        start = k
+        parts.append((letter, Chunk(chunk.line, start, stop)))
     draft.flags.append("wrapped_in_columns")
     return parts
 

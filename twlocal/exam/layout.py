@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import sub
 
 from .glyphs import digits, has_mark
 from .lines import Line
@@ -189,11 +188,8 @@ def _box_at(line: Line, box: float) -> int | None:
 
 def stretches(line: Line, gap: float) -> list[Line]:
     """A line cut where nothing stands for `gap` em or more."""
-    wide = gap * line.size
-    cuts = [0, *(k for k, space in enumerate(map(sub, line.starts[1:], line.ends), 1) if space >= wide)]
-    if len(cuts) == 1:
-        return [line]
-    return [line.part(a, b) for a, b in zip(cuts, [*cuts[1:], len(line)], strict=True)]
+    found = line.stretches(gap)
+    return [line] if len(found) == 1 else [line.part(a, b) for a, b in found]
 
 
 def columns(lines: list[Line], width: float) -> list[Line]:

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from operator import attrgetter
+from operator import attrgetter, sub
 
 import numpy as np
 
@@ -73,6 +73,12 @@ class Line:
     def gap(self, k: int) -> float:
         """How far character `k` is from the one before it, in points."""
         return self.starts[k] - self.ends[k - 1]
+
+    def stretches(self, em: float) -> list[tuple[int, int]]:
+        """First and last character (excluded) of the stretches between which nothing stands for `em` or more."""
+        wide = em * self.size
+        cuts = [k for k, gap in enumerate(map(sub, self.starts[1:], self.ends), 1) if gap >= wide]
+        return list(zip([0, *cuts], [*cuts, len(self)], strict=True))
 
     def spaced(self, k: int) -> bool:
         """Whether a space stands before character `k`."""

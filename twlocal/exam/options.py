@@ -76,7 +76,7 @@ def dotted_marks(lines: Sequence[Line]) -> list[Mark]:
         following = next((other[0][2] for other in rows[k + 1 :] if other and other[0][0] == 0), "")
         spread = whole in ("ABCD", "AB", "CD") and (not following or following not in whole[1:])
         for start, stop, letter in row:
-            if spread or start == 0 or line.gap(start) > line.size:
+            if spread or _standing(line, start) == 2:
                 found.append(_mark(lines, k, start, stop, letter))
     return found
 
