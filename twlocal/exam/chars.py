@@ -6,8 +6,9 @@ Python's own loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -81,6 +82,25 @@ class Chars:
             space=np.array([c.space for c in found], dtype=np.uint8),
             fonts={k: c.font for k, c in enumerate(found) if c.font},
         )
+
+    @classmethod
+    def joined(cls, pages: Sequence[Chars]) -> tuple[Chars, Array]:
+        """The columns of several pages one after the other, and of each level the place of its page among them."""
+        page: Array = np.repeat(np.arange(len(pages)), [len(chars.levels) for chars in pages])
+        if len(pages) == 1:
+            return pages[0], page
+        firsts = accumulate((len(chars.levels) for chars in pages), initial=0)
+        places = accumulate(map(len, pages), initial=0)
+        whole = cls(
+            codes=np.concatenate([chars.codes for chars in pages]),
+            x0=np.concatenate([chars.x0 for chars in pages]),
+            x1=np.concatenate([chars.x1 for chars in pages]),
+            level=np.concatenate([chars.level + first for chars, first in zip(pages, firsts, strict=False)]),
+            levels=np.concatenate([chars.levels for chars in pages]),
+            space=np.concatenate([chars.space for chars in pages]),
+            fonts={at + k: font for chars, at in zip(pages, places, strict=False) for k, font in chars.fonts.items()},
+        )
+        return whole, page
 
     def __len__(self) -> int:
         return len(self.codes)

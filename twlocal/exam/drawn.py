@@ -30,10 +30,6 @@ def objects(lib: Pdfium, page: Any) -> Objects:
     return Objects(pointer, list(map(lib.object_font, map(lib.get_object, repeat(pointer), range(count)))))
 
 
-def _object(lib: Pdfium, found: Objects, k: int) -> Any:
-    return ctypes.cast(lib.get_object(found.page, k), lib.raw.FPDF_PAGEOBJECT)
-
-
 # Fonts that are often not embedded and of which pdfium has a substitute on every machine.
 _LATIN_FONT = re.compile(
     r"(?:[A-Z]{6}\+)?(?:times|arial|helvetica|courier|symbol|zapf|wingdings|calibri|cambria|verdana|tahoma|georgia)",
@@ -46,22 +42,20 @@ def glyphless(lib: Pdfium, found: Objects) -> bool:
 
     pdfium leaves such text out of the layer, without a word, and an item would silently lose a part of its stem.
     """
-    raw = lib.raw
-    foreign = {font for font in set(found.fonts) if font and _is_foreign(raw, ctypes.cast(font, raw.FPDF_FONT))}
+    foreign = {font for font in set(found.fonts) if font and not lib.is_embedded(font) and _is_foreign(lib.raw, font)}
     for k, font in enumerate(found.fonts) if foreign else ():
-        if font in foreign and (edges := _bounds(raw, _object(lib, found, k))):
+        if font in foreign and (edges := _bounds(lib, lib.get_object(found.page, k))):
             left, bottom, right, top = edges
             if right - left < 0.01 or top - bottom < 0.01:
                 return True
     return False
 
 
-def _is_foreign(raw: Any, font: Any) -> bool:
-    if raw.FPDFFont_GetIsEmbedded(font) != 0:
-        return False
+def _is_foreign(raw: Any, font: int) -> bool:
+    """Whether pdfium may have no glyphs for a font that is not embedded."""
     name = ctypes.create_string_buffer(128)
     get_name = getattr(raw, "FPDFFont_GetBaseFontName", None) or raw.FPDFFont_GetFontName  # renamed in pdfium 6500
-    get_name(font, name, 128)
+    get_name(ctypes.cast(font, raw.FPDF_FONT), name, 128)
     return not _LATIN_FONT.match(name.value.decode("utf-8", "replace"))
 
 
@@ -86,23 +80,24 @@ def boxes(lib: Pdfium, found: Objects, frame: Frame) -> tuple[Box, ...]:
     drawn: list[Box] = []
     for k, font in enumerate(found.fonts):
         if font is None:
-            _collect(lib.raw, _object(lib, found, k), None, drawn, 0)
+            _collect(lib, lib.get_object(found.page, k), None, drawn, 0)
     return tuple(Box(kind, *frame.box(x0, x1, y0, y1), pixels) for kind, x0, x1, y0, y1, pixels in drawn)
 
 
-def _collect(raw: Any, item: Any, matrix: _Matrix | None, found: list[Box], depth: int) -> None:
+def _collect(lib: Pdfium, handle: Any, matrix: _Matrix | None, found: list[Box], depth: int) -> None:
     """Adds what an object draws, in user space; `matrix` is that of the forms around it."""
-    kind = raw.FPDFPageObj_GetType(item)
+    raw, kind = lib.raw, lib.object_kind(handle)
     if kind == raw.FPDF_PAGEOBJ_FORM:
         if depth < 8:  # a form may draw itself; deeper nesting than this is no exam paper
+            form = ctypes.cast(handle, raw.FPDF_PAGEOBJECT)
             own = raw.FS_MATRIX()
-            raw.FPDFPageObj_GetMatrix(item, own)
+            raw.FPDFPageObj_GetMatrix(form, own)
             inner = (own.a, own.b, own.c, own.d, own.e, own.f)
             inner = _multiply(inner, matrix) if matrix else inner
-            for k in range(max(0, raw.FPDFFormObj_CountObjects(item))):
-                _collect(raw, raw.FPDFFormObj_GetObject(item, k), inner, found, depth + 1)
+            for k in range(max(0, raw.FPDFFormObj_CountObjects(form))):
+                _collect(lib, ctypes.cast(raw.FPDFFormObj_GetObject(form, k), ctypes.c_void_p), inner, found, depth + 1)
         return
-    if kind == raw.FPDF_PAGEOBJ_TEXT or not (edges := _bounds(raw, item)):
+    if kind == raw.FPDF_PAGEOBJ_TEXT or not (edges := _bounds(lib, handle)):
         return
     left, bottom, right, top = edges
     if matrix:
@@ -111,34 +106,32 @@ def _collect(raw: Any, item: Any, matrix: _Matrix | None, found: list[Box], dept
         bottom, top = min(c[1] for c in corners), max(c[1] for c in corners)
     if kind == raw.FPDF_PAGEOBJ_IMAGE:
         wide, high = ctypes.c_uint(), ctypes.c_uint()
-        raw.FPDFImageObj_GetImagePixelSize(item, wide, high)
+        raw.FPDFImageObj_GetImagePixelSize(ctypes.cast(handle, raw.FPDF_PAGEOBJECT), wide, high)
         found.append(Box("image", left, right, bottom, top, (wide.value, high.value)))
-    elif kind == raw.FPDF_PAGEOBJ_PATH and _inked(raw, item):
+    elif kind == raw.FPDF_PAGEOBJ_PATH and _inked(lib, handle):
         thin = min(right - left, top - bottom) <= _THIN
         found.append(Box("rule" if thin else "drawing", left, right, bottom, top))
     elif kind == raw.FPDF_PAGEOBJ_SHADING:
         found.append(Box("drawing", left, right, bottom, top))
 
 
-def _bounds(raw: Any, item: Any) -> _Edges | None:
-    edges = ctypes.c_float(), ctypes.c_float(), ctypes.c_float(), ctypes.c_float()
-    if not raw.FPDFPageObj_GetBounds(item, *edges):
+def _bounds(lib: Pdfium, handle: Any) -> _Edges | None:
+    if not lib.object_bounds(handle, *lib.rooms.bounds.pointers):
         return None
-    left, bottom, right, top = edges
-    return left.value, bottom.value, right.value, top.value
+    left, bottom, right, top = lib.rooms.bounds.values
+    return left, bottom, right, top
 
 
-def _inked(raw: Any, path: Any) -> bool:
+def _inked(lib: Pdfium, path: Any) -> bool:
     """Whether a path leaves a mark: one that is neither filled nor stroked, or filled in white, does not."""
-    fill, stroke = ctypes.c_int(), ctypes.c_int()
-    raw.FPDFPath_GetDrawMode(path, fill, stroke)
-    if stroke.value:
-        return True
-    if not fill.value:
-        return False
-    red, green, blue, alpha = (ctypes.c_uint() for _ in range(4))
-    raw.FPDFPageObj_GetFillColor(path, red, green, blue, alpha)
-    return alpha.value > 0 and min(red.value, green.value, blue.value) < 250
+    mode, color = lib.rooms.mode, lib.rooms.color
+    lib.path_mode(path, *mode.pointers)
+    fill, stroke = mode.values
+    if stroke or not fill:
+        return bool(stroke)
+    lib.fill_color(path, *color.pointers)
+    *shades, alpha = color.values
+    return bool(alpha) and min(shades) < 250
 
 
 def _multiply(first: _Matrix, then: _Matrix) -> _Matrix:

@@ -43,8 +43,10 @@ _RARE: dict[str, tuple[str, str, str]] = {
 }
 
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff\ufffd]")
+_DOUBTFUL = re.compile("[\ue000-\uf8ff\ufffd" + "".join(MARKERS) + "]")
 _RADICAL = re.compile("[\u2f00-\u2fd5]")
 _BLANK = re.compile("[_＿]{2,}")
+_TO_FOLD = re.compile("[\u2f00-\u2fd5_＿]")
 MARK = re.compile("[" + "".join(MARKERS) + "]")
 _WIDE_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 _WIDE_DIGIT = re.compile("[０-９]")
@@ -81,8 +83,9 @@ def fold(text: str) -> str:
     compatibility mapping and are a PDF writer's accident, so they are unified one by one.
     """
     text = unicodedata.normalize("NFC", text)
-    if _RADICAL.search(text):
-        text = _RADICAL.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
+    if not _TO_FOLD.search(text):
+        return text  # most
+    text = _RADICAL.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
     return _BLANK.sub(BLANK, text)
 
 
@@ -97,6 +100,11 @@ def private_use(text: str) -> tuple[str, ...]:
     Those are what is left of the private-use ones, and U+FFFD, a glyph of which the file does not say what it is.
     """
     return tuple(dict.fromkeys(f"U+{ord(c):04X}" for c in _PRIVATE_USE.findall(text)))
+
+
+def doubtful(text: str) -> bool:
+    """Whether anything stands in `text` that `private_use` or `has_mark` looks for."""
+    return _DOUBTFUL.search(text) is not None
 
 
 def has_mark(text: str) -> bool:

@@ -24,9 +24,10 @@ _BOX = re.compile(
     rf"|^{_CODES}[|│｜︱]?(?=\D|$)|全\s*[一二三四五六七八九十]+\s*張|[（(](?:正|背)面[）)]"
 )
 _ITEMS = rf"(\d{{1,3}}|{HAN})個?題(?![組型庫幹])"
-_COUNT = re.compile(rf"[共合總]計?有?{_ITEMS}|(?<!複選)題數[:：]?[共計]*{_ITEMS}")
+# Each begins with the characters that it may begin with: looking for one of those is quick.
+_COUNT = re.compile(rf"[共合總題](?:(?<=[共合總])計?有?{_ITEMS}|(?<=題)(?<!複選題)數[:：]?[共計]*{_ITEMS})")
 # Without 共 it may be the count of a part: it counts where nothing else does. Not 設計二題, 每部分各計二題.
-_PART_COUNT = re.compile(rf"(?<![設會統估累各])計有?{_ITEMS}")
+_PART_COUNT = re.compile(rf"計(?<![設會統估累各]計)有?{_ITEMS}")
 _YEAR = re.compile(r"(\d{2,3})年")
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import pairwise
 from operator import attrgetter
 
 from . import assembly, figures, groups, options
 from .assembly import Draft
-from .glyphs import MARKERS, fold_all, has_mark, private_use
+from .glyphs import MARKERS, doubtful, fold_all, has_mark, private_use
 from .lines import Line
 from .model import PaperItem, Region
 from .number import Chain, Number
@@ -44,10 +44,12 @@ def make_item(reading: Reading, here: Number, after: Number | None, draft: Draft
     drawn = figures.figures(bands, reading.pages)
     flags = [*draft.flags, *drawn]
     whole = "".join([question, *texts.values()])
-    flags += [f"private_use:{code}" for code in private_use(whole) if code not in _MARK_CODES]
-    flags += ["mark_in_text"] if has_mark(whole) else []
-    flags += ["small_text"] if min(lines[k].size for k in used) < 0.72 * reading.size else []
-    flags += ["stacked_text"] if _stacked([lines[k] for k in used]) else []
+    if doubtful(whole):
+        flags += [f"private_use:{code}" for code in private_use(whole) if code not in _MARK_CODES]
+        flags += ["mark_in_text"] if has_mark(whole) else []
+    own = [lines[k] for k in used]
+    flags += ["small_text"] if min(map(_SIZE, own)) < 0.72 * reading.size else []
+    flags += ["stacked_text"] if _stacked(own) else []
     excluded: list[str] = []
     if "E" in texts:
         excluded.append("five_options")
@@ -64,7 +66,7 @@ def make_item(reading: Reading, here: Number, after: Number | None, draft: Draft
         excluded.append("missing_options")
     if not question:
         excluded.append("empty_stem")
-    if any(k in reading.signs for k in used) or _signs(bands, reading):
+    if not reading.signs.keys().isdisjoint(used) or _signs(bands, reading):
         excluded.append("image_glyph")
     return PaperItem(
         number=here.number,
@@ -74,18 +76,19 @@ def make_item(reading: Reading, here: Number, after: Number | None, draft: Draft
         flags=tuple(dict.fromkeys(flags)),
         excluded=tuple(excluded),
         continues=groups.continues(question, here.number),
-        regions=_regions(lines, used),
+        regions=_regions(own),
     )
 
 
 def _stacked(own: Sequence[Line]) -> bool:
     """Whether lines stand closer than any paragraph's do: a fraction, a matrix, a small table, read line by line."""
-    return any(
-        one.page == two.page and 0 < two.baseline - one.baseline < 0.95 * min(one.size, two.size)
-        for one, two in pairwise(own)
-    )
+    for one, two in pairwise(own):
+        if 0 < two.baseline - one.baseline < 0.95 * min(one.size, two.size) and one.page == two.page:
+            return True
+    return False
 
 
+_SIZE, _EDGES = attrgetter("size"), attrgetter("x0", "top", "x1", "bottom")
 _MARK_CODES = frozenset(private_use("".join(MARKERS)))
 
 
@@ -127,15 +130,13 @@ def stretch(reading: Reading, first: int, after: Number | None, end: int | None 
     return bands
 
 
-def _regions(lines: Sequence[Line], used: Sequence[int]) -> tuple[Region, ...]:
-    return tuple(_region(page, [*own]) for page, own in groupby([lines[k] for k in used], attrgetter("page")))
-
-
-def _region(page: int, own: Sequence[Line]) -> Region:
-    return Region(
-        page,
-        min(line.x0 for line in own),
-        min(line.top for line in own),
-        max(line.x1 for line in own),
-        max(line.bottom for line in own),
-    )
+def _regions(own: Sequence[Line]) -> tuple[Region, ...]:
+    """What the lines cover of each page."""
+    by_page: dict[int, list[Line]] = {}
+    for line in own:
+        by_page.setdefault(line.page, []).append(line)
+    found: list[Region] = []
+    for page, lines in by_page.items():
+        lefts, tops, rights, bottoms = zip(*map(_EDGES, lines), strict=True)
+        found.append(Region(page, min(lefts), min(tops), max(rights), max(bottoms)))
+    return tuple(found)

@@ -60,7 +60,7 @@ def parse_key(source: str | Path | bytes) -> Key:
 
 def parse_key_pages(pages: Sequence[Page]) -> Key:
     """Parses the pages of a key."""
-    lines = [line for page in pages for line in page_lines(page)]
+    lines = [line for found in page_lines(pages) for line in found]
     if not lines:
         return Key(rejections=(Rejection("no_text_layer", "no page has any text"),))
     cells: dict[int, str] = {}

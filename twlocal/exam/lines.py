@@ -33,7 +33,8 @@ class Line:
     Its characters are sorted by x. Each is one or more code points of `text`, from `offsets` on, after a space where
     one belongs; `starts` and `ends` are where it begins and ends on the page, `sizes` and `spaces` as in `Char`, one
     entry a character. `fonts` names those of private-use characters, by their place.
-    `baseline`, `top` and `bottom` are those of the full-size characters: a superscript does not move them.
+    `baseline`, `top` and `bottom` are those of the full-size characters: a superscript does not move them. No gap
+    between two neighbours is wider than `widest`.
     """
 
     page: int
@@ -48,6 +49,7 @@ class Line:
     size: float
     top: float
     bottom: float
+    widest: float
 
     def __len__(self) -> int:
         """How many characters."""
@@ -77,6 +79,8 @@ class Line:
     def stretches(self, em: float) -> list[tuple[int, int]]:
         """First and last character (excluded) of the stretches between which nothing stands for `em` or more."""
         wide = em * self.size
+        if self.widest < wide:  # most lines
+            return [(0, len(self.starts))]
         cuts = [k for k, gap in enumerate(map(sub, self.starts[1:], self.ends), 1) if gap >= wide]
         return list(zip([0, *cuts], [*cuts, len(self)], strict=True))
 
@@ -86,12 +90,11 @@ class Line:
 
     def slice(self, start: int, stop: int | None = None) -> str:
         """The text of characters `start` to `stop`, trimmed."""
-        if start >= len(self):
+        count = len(self.starts)
+        if start >= count:
             return ""
-        return self.text[self.offsets[start] : None if stop is None else self._offset(stop)].strip()
-
-    def _offset(self, k: int) -> int:
-        return self.offsets[k] if k < len(self) else len(self.text)
+        end = None if stop is None or stop >= count else self.offsets[stop]
+        return self.text[self.offsets[start] : end].strip()
 
     def part(self, start: int, stop: int | None = None) -> Line:
         """The line of characters `start` to `stop` (at least one)."""
@@ -99,7 +102,7 @@ class Line:
         begin = self.offsets[start] + self.spaced(start)
         return Line(
             self.page,
-            self.text[begin : self._offset(stop)],
+            self.text[begin : None if stop == len(self) else self.offsets[stop]],
             [0, *(offset - begin for offset in self.offsets[start + 1 : stop])],
             self.starts[start:stop],
             self.ends[start:stop],
@@ -110,6 +113,7 @@ class Line:
             self.size,
             self.top,
             self.bottom,
+            self.widest,
         )
 
 
@@ -128,54 +132,80 @@ def _needs_space(last: Array, first: Array, x0: Array, x1: Array, size: Array, s
     return needed
 
 
-def page_lines(page: Page) -> list[Line]:
-    """The lines of a page from top to bottom, blanks restored, known private-use characters read."""
-    order, row = reading_order(page.chars)
-    lines = _lines(page.number, page.chars, order, row) if len(order) else []
-    if blanks := _blanks(page.boxes):
-        lines = _with_blanks(lines, blanks)
-    return [_read_private(line) for line in lines] if page.chars.fonts else lines
+def page_lines(pages: Sequence[Page]) -> list[list[Line]]:
+    """The lines of each page from top to bottom, blanks restored, known private-use characters read.
+
+    Of all pages in one go: what a call of numpy costs is more than its work for a page.
+    """
+    found = _lines(pages)
+    for k, page in enumerate(pages):
+        if blanks := _blanks(page.boxes):
+            found[k] = _with_blanks(found[k], blanks)
+        if page.chars.fonts:
+            found[k] = [_read_private(line) for line in found[k]]
+    return found
 
 
-def _lines(number: int, chars: Chars, order: Array, row: Array) -> list[Line]:
-    """The lines of characters in reading order, whose `row`s are given."""
+def _lines(pages: Sequence[Page]) -> list[list[Line]]:
+    """The lines of each page as they are drawn."""
+    found: list[list[Line]] = [[] for _ in pages]
+    chars, page = Chars.joined([page.chars for page in pages])
+    order, row = reading_order(chars, page)
+    if not len(order):
+        return found
     codes, x0, x1, space = chars.codes[order], chars.x0[order], chars.x1[order], chars.space[order]
     level = chars.level[order]
     size = chars.levels[level, 1]
-    begins = np.flatnonzero(np.diff(row, prepend=-1))
+    follows: Array = row[1:] == row[:-1]  # whether each stands on the row of the one before
+    begins = np.concatenate(([0], np.flatnonzero(~follows) + 1))
     largest = np.maximum.reduceat(size, begins)
     full = np.flatnonzero(size > 0.9 * largest[row])
     # The first character of full size in each row: its line stands where it stands.
     baseline, em = chars.levels[level[full[np.searchsorted(full, begins)]]].T
-    spaced: Array = np.zeros(len(order), dtype=bool)
-    spaced[1:] = _needs_space(codes, codes, x0, x1, size, space) & (row[1:] == row[:-1])
-    before = np.cumsum(spaced) - spaced  # spaces before each character, its own left out
-    text = as_text(np.insert(codes, np.flatnonzero(spaced), 0x20))
-    offset = np.arange(len(order)) + before
-    fonts: dict[int, str] = {}
-    if chars.fonts:
-        fonts = {k: chars.fonts[at] for k, at in enumerate(order.tolist()) if at in chars.fonts}
+    spaced: Array = np.zeros(len(order), dtype=np.intp)
+    spaced[1:] = _needs_space(codes, codes, x0, x1, size, space) & follows
+    offset = np.cumsum(spaced) + np.arange(len(order))
+    letters: Array = np.full(len(order) + spaced.sum(), 0x20, dtype=np.uint32)
+    letters[offset] = codes
+    text = as_text(letters)
+    offset -= spaced  # a character's space is its own
+    fonts = _fonts_by_row(chars, order, row, begins)
     # Views: most characters are never looked at one by one.
     offsets = memoryview(offset - offset[begins][row])
     starts, ends, sizes, spaces = memoryview(x0), memoryview(x1), memoryview(size), memoryview(space)
     stops, texts = begins.tolist(), offset[begins].tolist()
-    measures = (column.tolist() for column in (baseline, largest, *em_box(baseline, em)))
-    return [
-        Line(
-            number,
+    stretches = zip(stops, [*stops[1:], len(order)], texts, [*texts[1:], len(text)], strict=True)
+    gaps = np.concatenate(([0.0], np.where(follows, x0[1:] - x1[:-1], 0.0)))
+    widest = np.maximum.reduceat(gaps, begins)
+    columns = (baseline, largest, *em_box(baseline, em), widest)
+    measures = zip(*(column.tolist() for column in columns), strict=True)
+    whose = page[level[begins]].tolist()
+    for r, (k, (a, b, c, d), measured) in enumerate(zip(whose, stretches, measures, strict=True)):
+        line = Line(
+            pages[k].number,
             text[c:d],
             offsets[a:b],
             starts[a:b],
             ends[a:b],
             sizes[a:b],
             spaces[a:b],
-            {k - a: font for k, font in fonts.items() if a <= k < b} if fonts else fonts,
+            fonts.get(r, {}),
             *measured,
         )
-        for a, b, c, d, *measured in zip(
-            stops, [*stops[1:], len(order)], texts, [*texts[1:], len(text)], *measures, strict=True
-        )
-    ]
+        found[k].append(line)
+    return found
+
+
+def _fonts_by_row(chars: Chars, order: Array, row: Array, begins: Array) -> dict[int, dict[int, str]]:
+    """The fonts' names of each row that has any, by the characters' places in the row."""
+    found: dict[int, dict[int, str]] = {}
+    if chars.fonts:
+        named: Array = np.zeros(len(chars), dtype=bool)
+        named[[*chars.fonts]] = True
+        at = np.flatnonzero(named[order])
+        for k, place, r, begin in zip(*(c.tolist() for c in (at, order[at], row[at], begins[row[at]])), strict=True):
+            found.setdefault(r, {})[k - begin] = chars.fonts[place]
+    return found
 
 
 def _blanks(boxes: Sequence[Box]) -> list[Box]:
@@ -239,11 +269,12 @@ def _insert_blank(line: Line, x0: float, x1: float) -> Line:
 def _read_private(line: Line) -> Line:
     if not line.fonts:
         return line
-    texts = ["", *line.texts, ""]
+    drawn = ["", *line.texts, ""]
+    texts = list(drawn)
     for k, font in line.fonts.items():
         if (char := texts[k + 1]) not in MARKERS:
             texts[k + 1] = read_private(char, font, texts[k], texts[k + 2]) or char
-    return _with_texts(line, texts[1:-1])
+    return _with_texts(line, texts[1:-1]) if texts != drawn else line
 
 
 def _with_texts(line: Line, texts: Sequence[str]) -> Line:

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 from .glyphs import digits
@@ -146,29 +147,28 @@ def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[
     """
     if not found:
         return Chain(())
-    places = [(mark.line, mark.start) for mark in marks]
-    at = [bisect_left(places, (n.line, n.stop)) for n in found]
-    everywhere = _running_counts(marks)
-    counts = (everywhere, everywhere if all(m.apart for m in marks) else _running_counts(marks, apart=True))
+    sets = _Sets(marks)
+    at = [sets.before(n) for n in found]
     merit = _merit(found)
     best: list[float] = []
     back: list[int] = []
     by_number: dict[int, list[int]] = defaultdict(list)
+    steps = _MAX_GAP if not hidden else 5 * _MAX_GAP
     for k, number in enumerate(found):
         own = merit[k] + (3.0 if number.number == 1 else 0.0)
         score, previous = own - 1.0, -1
-        for step in range(1, (_MAX_GAP if not hidden else 5 * _MAX_GAP) + 1):
+        for step in range(1, min(steps, number.number - 1) + 1):
             most = 10.0 if hidden or step == 1 else 4.0 - 4.0 * step  # what `gain` can be, but for the likeness
             # The nearest first, which is the best in most cases and spares the others.
             for j in reversed(by_number.get(number.number - step, ())):
                 if best[j] + own + most + 3.0 < score:
                     continue
                 other = found[j]
-                # The numbers of a paper stand in one column and look alike; those of a list in a stem stand elsewhere.
-                like = (2.0 if _in_column(other, number) else 0.0) + (other.style == number.style)
                 if other.line == number.line:
                     continue
-                gain = like + _fit(counts, at[j], at[k], other.line, places)
+                # The numbers of a paper stand in one column and look alike; those of a list in a stem stand elsewhere.
+                like = (2.0 if _in_column(other, number) else 0.0) + (other.style == number.style)
+                gain = like + sets.fit(at[j], at[k], other.line)
                 if step > 1:
                     unseen = any(other.line < line <= number.line for line in hidden)
                     gain -= 0.1 * step if unseen else 6.0 + 4.0 * step
@@ -180,7 +180,7 @@ def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[
         best.append(score)
         back.append(previous)
         by_number[number.number].append(k)
-    ends = [best[k] + _fit(counts, at[k], len(marks), found[k].line, places) for k in range(len(found))]
+    ends = [best[k] + sets.fit(at[k], len(marks), found[k].line) for k in range(len(found))]
     k = max(range(len(found)), key=lambda i: (ends[i], i))
     chain: list[Number] = []
     while k >= 0:
@@ -219,53 +219,54 @@ def astray(chain: Chain, lines: Sequence[Line]) -> set[int]:
     return found
 
 
-_Counts = Sequence[tuple[int, int, int, int, int]]
+def _running_counts(letters: str) -> list[tuple[int, ...]]:
+    """How many A, B, C, D and E stand before each place: the difference of two is what stands between them."""
+    columns = (accumulate(map(letter.__eq__, letters), initial=0) for letter in "ABCDE")
+    return list(zip(*columns, strict=True))
 
 
-def _running_counts(marks: Sequence[Mark], apart: bool = False) -> _Counts:
-    """How many A, B, C, D and E stand before each mark: the difference of two is what stands between them.
+class _Sets:
+    """Option marks in reading order, and how well those of a stretch are the options of one item."""
 
-    With `apart` only of those that stand apart from the text before them.
-    """
-    running = [(0, 0, 0, 0, 0)]
-    for mark in marks:
-        last = list(running[-1])
-        last["ABCDE".index(mark.letter)] += mark.apart or not apart
-        running.append((last[0], last[1], last[2], last[3], last[4]))
-    return running
+    def __init__(self, marks: Sequence[Mark]) -> None:
+        self._places = [(mark.line, mark.start) for mark in marks]
+        self._letters = "".join([mark.letter for mark in marks])
+        self._all = _running_counts(self._letters)
+        # Those that do not stand apart from the text before them left out.
+        glued = not all(mark.apart for mark in marks)
+        apart = "".join([mark.letter if mark.apart else "-" for mark in marks]) if glued else ""
+        self._apart = _running_counts(apart) if glued else self._all
 
+    def before(self, number: Number) -> int:
+        """How many marks stand before a number."""
+        return bisect_left(self._places, (number.line, number.stop))
 
-def _fit(
-    counts: tuple[_Counts, _Counts],
-    start: int,
-    stop: int,
-    line: int,
-    places: Sequence[tuple[int, int]],
-) -> float:
-    """How well `marks[start:stop]` fit one item on `line`: exactly one of each letter is what an item has."""
-    if start >= stop:
-        return -2.0
-    # The number nearest to its options is preferred: the same number may also begin a line of the passage above.
-    far = 0.02 * (places[start][0] - line)
-    everywhere, apart = counts
-    a0, b0, c0, d0, e0 = everywhere[start]
-    a1, b1, c1, d1, e1 = everywhere[stop]
-    a, b, c, d, e = a1 - a0, b1 - b0, c1 - c0, d1 - d0, e1 - e0
-    if a == b == c == d == 1 and e <= 1:
-        return 10.0 - far
-    most, least = max(a, b, c, d, e), min(a, b, c, d)
-    if most <= 1:
-        return 1.0 - far
-    if least == 1:
-        # One set, and marks that the text mentions (維生素(A)). Which is which is seen when the item is put together.
-        return max(1.0, 10.0 - 1.5 * (a + b + c + d + e - 4)) - far
-    if (
-        least
-        and apart is not everywhere
-        and [y - x for x, y in zip(apart[start], apart[stop], strict=True)][:4] == [1] * 4
-    ):
-        return 4.0 - far  # one set, and an option that names others: `(D)(A)與(B)皆是`
-    return -10.0 * most if least else -2.0 * most
+    def fit(self, start: int, stop: int, line: int) -> float:
+        """How well marks `start` to `stop` fit one item on `line`: exactly one of each letter is what an item has."""
+        if start >= stop:
+            return -2.0
+        # The number nearest to its options is preferred: the same number may also begin a line of the passage above.
+        far = 0.02 * (self._places[start][0] - line)
+        if stop - start == 4 and self._letters.startswith("ABCD", start):
+            return 10.0 - far  # most
+        a0, b0, c0, d0, e0 = self._all[start]
+        a1, b1, c1, d1, e1 = self._all[stop]
+        a, b, c, d, e = a1 - a0, b1 - b0, c1 - c0, d1 - d0, e1 - e0
+        if a == b == c == d == 1 and e <= 1:
+            return 10.0 - far
+        most, least = max(a, b, c, d, e), min(a, b, c, d)
+        if most <= 1:
+            return 1.0 - far
+        if least == 1:
+            # One set, and marks that the text mentions (維生素(A)). Which is which is seen when the item is made.
+            return max(1.0, 10.0 - 1.5 * (a + b + c + d + e - 4)) - far
+        if (
+            least
+            and self._apart is not self._all
+            and [y - x for x, y in zip(self._apart[start], self._apart[stop], strict=True)][:4] == [1] * 4
+        ):
+            return 4.0 - far  # one set, and an option that names others: `(D)(A)與(B)皆是`
+        return -10.0 * most if least else -2.0 * most
 
 
 def _merit(found: Sequence[Number]) -> list[float]:

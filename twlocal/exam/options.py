@@ -23,7 +23,7 @@ _WIDE_LETTERS = str.maketrans("ＡＢＣＤＥ", "ABCDE")
 
 
 class Mark(NamedTuple):
-    """An option mark: characters `start` to `stop` of a line; `x0` and `text_x` are where it and its text begin.
+    """An option mark: characters `start` to `stop` of a line, whose left edge is `x0`.
 
     `apart` says that it begins its line or stands after a space, as one that the text only mentions rarely does.
     """
@@ -33,14 +33,11 @@ class Mark(NamedTuple):
     stop: int
     letter: str
     x0: float
-    text_x: float
     apart: bool = True
 
 
 def _mark(lines: Sequence[Line], line: int, start: int, stop: int, letter: str, apart: bool = True) -> Mark:
-    own = lines[line]
-    text_x = own.starts[stop] if stop < len(own) else own.ends[stop - 1]
-    return Mark(line, start, stop, letter.translate(_WIDE_LETTERS), own.starts[start], text_x, apart)
+    return Mark(line, start, stop, letter, lines[line].starts[start], apart)
 
 
 def glyph_marks(lines: Sequence[Line]) -> list[Mark]:
@@ -59,7 +56,8 @@ def paren_marks(lines: Sequence[Line]) -> list[Mark]:
     for k, line in enumerate(lines):
         for match in _PAREN.finditer(line.text):
             start, stop = line.char_at(match.start()), line.char_at(match.end() - 1) + 1
-            found.append(_mark(lines, k, start, stop, match[1], _standing(line, start) > 0))
+            letter = match[1].translate(_WIDE_LETTERS)
+            found.append(_mark(lines, k, start, stop, letter, _standing(line, start) > 0))
     return found
 
 
@@ -105,8 +103,8 @@ def find_marks(lines: Sequence[Line]) -> tuple[str, list[Mark]]:
 
 def _sets(marks: Sequence[Mark]) -> int:
     """How many whole sets A–D the marks can make."""
-    counts = Counter(mark.letter for mark in marks)
-    return min(counts[letter] for letter in "ABCD")
+    letters = [mark.letter for mark in marks]
+    return min(map(letters.count, "ABCD"))
 
 
 def one_set(lines: Sequence[Line], marks: Sequence[Mark]) -> list[Mark]:
@@ -195,11 +193,11 @@ def image_marks(lines: Sequence[Line], boxes: dict[int, Sequence[Box]], least: i
     by_page: dict[int, list[int]] = {}
     for k, line in enumerate(lines):
         by_page.setdefault(line.page, []).append(k)
-    lefts = Counter(round(b.x0 / 2) for page in by_page for b in boxes.get(page, ()) if stretched(b))
+    images = {page: own for page in sorted(by_page) if (own := [b for b in boxes.get(page, ()) if stretched(b)])}
+    lefts = Counter(round(b.x0 / 2) for own in images.values() for b in own)
     repeated = {x for x, count in lefts.items() if count >= least}
-    for page in sorted(by_page):
-        images = sorted((b for b in boxes.get(page, ()) if stretched(b)), key=lambda b: (round(b.bottom / 3), b.x0))
-        for box in images:
+    for page, own in images.items():
+        for box in sorted(own, key=lambda b: (round(b.bottom / 3), b.x0)):
             middle = (box.top + box.bottom) / 2
             at = next((k for k in by_page[page] if lines[k].top - 2 <= middle <= lines[k].bottom + 2), None)
             if not {round(box.x0 / 2) + d for d in (-1, 0, 1)} & repeated:
@@ -212,7 +210,7 @@ def image_marks(lines: Sequence[Line], boxes: dict[int, Sequence[Box]], least: i
                 below = (k for k in by_page[page] if lines[k].baseline > box.bottom)
                 clipped.append(at if at is not None else next(below, by_page[page][-1]))
             else:
-                marks.append(Mark(at, start, start, "", box.x0, under.starts[start]))
+                marks.append(Mark(at, start, start, "", box.x0))
     marks.sort(key=lambda m: (m.line, m.start))
     return ImageMarks(marks, clipped, other)
 

@@ -6,9 +6,6 @@ fraction of a point apart) is read once; superscripts and subscripts stay on the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
 from .chars import Array, Chars
@@ -22,12 +19,15 @@ _TOUCH = 0.08  # how far the boxes of neighbours overlap by kerning
 _UNSEEN = 2.0  # points: Word leaves characters in its files that are too small to be seen
 
 
-def reading_order(chars: Chars) -> tuple[Array, Array]:
-    """The places of the characters that are read, in the order of reading, and the row of each of these, from 0 on."""
+def reading_order(chars: Chars, page: Array | None = None) -> tuple[Array, Array]:
+    """The places of the characters that are read, in the order of reading, and the row of each of these, from 0 on.
+
+    `page` is the page of each level, counted upward, when the characters are those of several (`Chars.joined`).
+    """
     if not len(chars):
         return chars.level, chars.level
     sizes = chars.levels[:, 1]
-    row = _row_of_level(chars)[chars.level]
+    row = _row_of_level(chars, np.zeros(len(sizes), dtype=np.intp) if page is None else page)[chars.level]
     order = _sorted(row, chars.x0)
     order = order[np.searchsorted(row[order], 0) :]  # without those that are not seen
     row, x0, x1 = row[order], chars.x0[order], chars.x1[order]
@@ -40,8 +40,8 @@ def reading_order(chars: Chars) -> tuple[Array, Array]:
     tangled = np.zeros(row[-1] + 1, dtype=bool)
     tangled[row[1:][overlap]] = True
     order = order[_sorted(row, np.where(tangled[row], (x0 + x1) / 2, x0))]
-    once = _once(chars, order, row, tangled[row], sizes[chars.level[order]])
-    return order[once], row[once]
+    twice = _twice(chars, order, row, np.flatnonzero(tangled[row]))
+    return (np.delete(order, twice), np.delete(row, twice)) if len(twice) else (order, row)
 
 
 def _sorted(row: Array, x: Array) -> Array:
@@ -50,88 +50,86 @@ def _sorted(row: Array, x: Array) -> Array:
     return np.argsort(row * (x.max() - low + 1.0) + (x - low), kind="stable")
 
 
-def _row_of_level(chars: Chars) -> Array:
+def _row_of_level(chars: Chars, page: Array) -> Array:
     """The row of each level, counted from the top; -1 for characters too small to be seen."""
-    levels = chars.levels.tolist()
-    rows: list[_Row] = []
-    base = size = 0.0
-    for k in np.argsort(chars.levels[:, 0], kind="stable").tolist():
-        baseline, own = levels[k]
-        if own < _UNSEEN:
-            continue
-        if rows and baseline - base <= _SAME_LINE * (own if own < size else size):
-            rows[-1].levels.append(k)
-            rows[-1].size = max(rows[-1].size, own)
-        else:
-            rows.append(_Row([k], baseline, own))
-            base, size = baseline, own
+    of_level: Array = np.full(len(chars.levels), -1)
+    down = np.lexsort((chars.levels[:, 0], page))
+    down = down[chars.levels[down, 1] >= _UNSEEN]
+    if not len(down):
+        return of_level
+    sheets, (baselines, sizes) = page[down].tolist(), chars.levels[down].T.tolist()
+    begins: list[int] = []  # where in `down` each row does
+    on, base, size = -1, 0.0, 0.0
+    for at, (sheet, baseline, own) in enumerate(zip(sheets, baselines, sizes, strict=True)):
+        if sheet != on or baseline - base > _SAME_LINE * (own if own < size else size):
+            begins.append(at)
+            on, base, size = sheet, baseline, own
     # Rows that lie in one another's height, as a superscript does, and do not overlap are one.
-    joined: list[_Row] = []
-    for row in rows:
-        above = joined[-1] if joined else None
-        if (
-            above
-            and row.baseline - above.baseline <= _SAME_ROW * max(above.size, row.size)
-            and not _overlap(chars, above.levels, row.levels)
-        ):
-            above.levels += row.levels
-            above.size = max(above.size, row.size)
+    joined: list[int] = []
+    places = _Places(chars)
+    on = -1
+    largest = np.maximum.reduceat(chars.levels[down, 1], begins).tolist()
+    for begin, end, own in zip(begins, [*begins[1:], len(down)], largest, strict=True):
+        tall = own if own > size else size
+        near = sheets[begin] == on and baselines[begin] - base <= _SAME_ROW * tall
+        if near and not places.overlap(down[joined[-1] : begin], down[begin:end]):
+            size = tall
         else:
-            joined.append(row)
-    of_level = [-1] * len(levels)
-    for at, row in enumerate(joined):
-        for k in row.levels:
-            of_level[k] = at
-    return np.array(of_level)
+            joined.append(begin)
+            on, base, size = sheets[begin], baselines[begin], own
+    of_level[down] = np.repeat(np.arange(len(joined)), np.diff([*joined, len(down)]))
+    return of_level
 
 
-@dataclass
-class _Row:
-    """Levels that are one row: the baseline of the uppermost, and the largest size."""
+class _Places:
+    """The characters of each level, sorted out when first asked for."""
 
-    levels: list[int]
-    baseline: float
-    size: float
+    def __init__(self, chars: Chars) -> None:
+        self._chars = chars
+        self._by_level: Array | None = None
+        self._begins: list[int] = []
+
+    def _of(self, row: Array) -> Array:
+        if self._by_level is None:
+            self._by_level = np.argsort(self._chars.level, kind="stable")
+            counts = np.bincount(self._chars.level, minlength=len(self._chars.levels))
+            self._begins = [0, *np.cumsum(counts).tolist()]
+        return np.concatenate([self._by_level[self._begins[k] : self._begins[k + 1]] for k in row.tolist()])
+
+    def overlap(self, upper: Array, lower: Array) -> bool:
+        """Whether a character of the smaller of two rows of levels has one of the other above or below its middle."""
+        x0, x1 = self._chars.x0, self._chars.x1
+        small, large = self._of(upper), self._of(lower)
+        if len(small) >= len(large):
+            small, large = large, small
+        large = large[np.lexsort((x1[large], x0[large]))]
+        middles = (x0[small] + x1[small]) / 2
+        left = np.searchsorted(x0[large], middles, side="right") - 1
+        return bool(((left >= 0) & (x1[large][left] > middles)).any())
 
 
-def _overlap(chars: Chars, upper: Sequence[int], lower: Sequence[int]) -> bool:
-    """Whether a character of the smaller row has one of the other above or below its middle."""
-    small, large = (_of_levels(chars, row) for row in (upper, lower))
-    if len(small) >= len(large):
-        small, large = large, small
-    large = large[np.lexsort((chars.x1[large], chars.x0[large]))]
-    middles = (chars.x0[small] + chars.x1[small]) / 2
-    left = np.searchsorted(chars.x0[large], middles, side="right") - 1
-    return bool(((left >= 0) & (chars.x1[large][left] > middles)).any())
-
-
-def _of_levels(chars: Chars, row: Sequence[int]) -> Array:
-    within: Array = np.zeros(len(chars.levels), dtype=bool)
-    within[row] = True
-    return np.flatnonzero(within[chars.level])
-
-
-def _once(chars: Chars, order: Array, row: Array, tangled: Array, size: Array) -> Array:
-    """Whether each character in reading order is no second copy of one before it (in rows that are `tangled`).
+def _twice(chars: Chars, order: Array, row: Array, tangled: Array) -> list[int]:
+    """Which characters in reading order are second copies of one before them; `tangled` are those that may be.
 
     媽媽 stays: its characters are a whole advance width apart.
     """
-    codes, x0, x1 = chars.codes[order], chars.x0[order], chars.x1[order]
+    at, row = order[tangled], row[tangled]
+    codes, x0, x1, size = chars.codes[at], chars.x0[at], chars.x1[at], chars.levels[chars.level[at], 1]
     near = np.minimum(_TWICE * size, 0.5 * (x1 - x0) + 0.01)
-    copied: Array = np.zeros(len(order), dtype=bool)
+    copied: Array = np.zeros(len(at), dtype=bool)
     for step in range(1, _BETWEEN + 1):
         here, before = slice(step, None), slice(None, -step)
         copied[here] |= (
             (codes[here] == codes[before]) & (row[here] == row[before]) & (x0[here] - x0[before] < near[here])
         )
-    once: Array = np.ones(len(order), dtype=bool)
+    twice: list[int] = []
     # What stands near a copy need not be the first one: of the rows that have any, one character after the other.
-    for own in np.unique(row[copied & tangled]).tolist():
+    for own in np.unique(row[copied]).tolist():
         kept: list[int] = []
         for k in np.flatnonzero(row == own).tolist():
             last = kept[-_BETWEEN:]
             if any(codes[k] == codes[other] and x0[k] - x0[other] < near[k] for other in last):
-                once[k] = False
+                twice.append(tangled[k])
             else:
                 kept.append(k)
-    return once
+    return twice

@@ -45,7 +45,7 @@ Trace = Callable[[Sequence[Line], Number, Draft, Sequence[Mark]], None]
 
 def parse_pages(pages: Sequence[Page], trace: Trace | None = None) -> Paper:
     """Parses the pages of a question paper. `trace` is told of every item as it is made."""
-    found = [page_lines(page) for page in pages]
+    found = page_lines(pages)
     body = layout.body(pages, found)
     bare = _without_text(pages, found)
     rejections = [Rejection("no_text_layer", f"page {n} has no text layer") for n in bare]

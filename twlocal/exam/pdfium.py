@@ -33,19 +33,35 @@ class _Scratch:
     def __init__(self, number: Any, width: int) -> None:
         self._number, self._width = number, width
         self._room: Any = None
+        self._filled: Array = None
         self._places: list[ctypes.c_void_p] = []
 
     def places(self, count: int) -> list[ctypes.c_void_p]:
         """Pointers to at least `count` places."""
         if len(self._places) < count:
             self._room = (self._number * (self._width * 2 * count))()
+            self._filled = np.frombuffer(self._room, dtype=self._number).reshape(-1, self._width)
             start, step = ctypes.addressof(self._room), self._width * ctypes.sizeof(self._number)
             self._places = [ctypes.c_void_p(start + step * k) for k in range(2 * count)]
         return self._places
 
     def filled(self, count: int) -> Array:
         """What stands in the first `count` places, `(count, width)`; to be copied before the next page."""
-        return np.frombuffer(self._room, dtype=self._number, count=count * self._width).reshape(count, self._width)
+        return self._filled[:count]
+
+
+class _Cells:
+    """`count` numbers of one object, for a call that wants a pointer to each."""
+
+    def __init__(self, number: Any, count: int) -> None:
+        self._room = (number * count)()
+        start, step = ctypes.addressof(self._room), ctypes.sizeof(number)
+        self.pointers = [ctypes.c_void_p(start + step * k) for k in range(count)]
+
+    @property
+    def values(self) -> list[Any]:
+        """What the last call filled in."""
+        return list(self._room)
 
 
 class _Rooms:
@@ -56,6 +72,10 @@ class _Rooms:
         self.edges = [_Scratch(ctypes.c_double, 1) for _ in range(4)]
         self.origin = [_Scratch(ctypes.c_double, 1) for _ in range(2)]
         self.matrix = _Scratch(ctypes.c_float, 6)
+        # Of one object: left, bottom, right and top; how its path is filled and stroked; red, green, blue and alpha.
+        self.bounds = _Cells(ctypes.c_float, 4)
+        self.mode = _Cells(ctypes.c_int, 2)
+        self.color = _Cells(ctypes.c_uint, 4)
 
 
 @dataclass(frozen=True)
@@ -76,7 +96,12 @@ class Pdfium:
     font_size: Any
     text: Any
     get_object: Any
+    object_kind: Any
+    object_bounds: Any
+    path_mode: Any
+    fill_color: Any
     object_font: Any
+    is_embedded: Any
     font: Any
 
 
@@ -105,18 +130,27 @@ def pdfium() -> Pdfium:
         angle=bare(raw.FPDFText_GetCharAngle, ctypes.c_float),
         text=plain(raw.FPDFText_GetText, number, pointer, number, number, pointer),
         get_object=bare(raw.FPDFPage_GetObject, _Handle),
+        object_kind=bare(raw.FPDFPageObj_GetType, number),
+        object_bounds=bare(raw.FPDFPageObj_GetBounds, number),
+        path_mode=bare(raw.FPDFPath_GetDrawMode, number),
+        fill_color=bare(raw.FPDFPageObj_GetFillColor, number),
         object_font=bare(raw.FPDFTextObj_GetFont, pointer),
+        is_embedded=plain(raw.FPDFFont_GetIsEmbedded, number, pointer),
         font=bare(raw.FPDFText_GetFontInfo, ctypes.c_ulong),
     )
 
 
 @dataclass(frozen=True)
 class Text:
-    """What a page's text layer holds: a code point for each pdfium index, and the indices `at` which there is ink."""
+    """What a page's text layer holds: a code point for each pdfium index.
+
+    There is ink `at` some of the indices, the others are `blank`.
+    """
 
     pointer: ctypes.c_void_p
     codes: Array
     at: Array
+    blank: Array
 
 
 def text(lib: Pdfium, textpage: Any) -> Text:
@@ -124,7 +158,7 @@ def text(lib: Pdfium, textpage: Any) -> Text:
     count = max(0, lib.raw.FPDFText_CountChars(textpage))
     codes = _codes(lib, textpage, count)
     seen = _SEEN[np.where(codes < 0x10000, codes, 0xFFFD)]
-    return Text(ctypes.cast(textpage, ctypes.c_void_p), codes, np.flatnonzero(seen))
+    return Text(ctypes.cast(textpage, ctypes.c_void_p), codes, np.flatnonzero(seen), np.flatnonzero(~seen))
 
 
 def direction(lib: Pdfium, layer: Text, number: int) -> int:
@@ -156,15 +190,10 @@ def _seen() -> Array:
     return seen
 
 
-def _needs_font() -> Array:
-    """Which code points of the BMP are read together with their font: the private-use ones that are no option marks."""
-    private: Array = np.zeros(0x10000, dtype=bool)
-    private[0xE000:0xF900] = True
-    private[[ord(marker) for marker in MARKERS]] = False
-    return private
-
-
-_SEEN, _NEEDS_FONT = _seen(), _needs_font()
+# Of the private-use code points from U+E000 on: those that are read together with their font, that is, no option marks.
+_NEEDS_FONT = np.array([chr(code) not in MARKERS for code in range(0xE000, 0xF900)])
+_SEEN = _seen()
+_FIRST = np.array([0])
 _ASKEW = 0.2  # the tangent of the angle from which on text runs another way
 
 
@@ -175,7 +204,8 @@ def chars(lib: Pdfium, layer: Text, frame: Frame) -> Chars:
     pointer, inked = layer.pointer, layer.at.tolist()
     places = _straight if frame.turned == 0 else _turned
     codes = layer.codes[layer.at]
-    private = np.flatnonzero(_NEEDS_FONT[np.minimum(codes, 0xFFFD)])
+    private = np.flatnonzero((codes >= 0xE000) & (codes < 0xF900))
+    private = private[_NEEDS_FONT[codes[private] - 0xE000]]
     return Chars(
         codes,
         *places(lib, pointer, inked, frame),
@@ -186,16 +216,16 @@ def chars(lib: Pdfium, layer: Text, frame: Frame) -> Chars:
 
 def _spaces(lib: Pdfium, layer: Text) -> Array:
     """What stands before each of the visible characters."""
-    codes, at = layer.codes, layer.at
+    at = layer.at
     spaces: Array = np.full(len(at), NO_SPACE, dtype=np.uint8)
-    spaces[1:][np.diff(at) > 1] = DRAWN_GAP
+    spaces[1:][at[1:] - at[:-1] > 1] = DRAWN_GAP
     # Line ends, which most of what is not seen are, come from pdfium itself.
+    blanks, codes = layer.blank, layer.codes[layer.blank]
+    asked: Array = np.ones(len(blanks), dtype=bool)
     ends = (codes[:-1] == 13) & (codes[1:] == 10)
-    asked: Array = np.ones(len(codes), dtype=bool)
-    asked[at] = False
-    asked[:-1] &= ~ends
-    asked[1:] &= ~ends
-    blanks = np.flatnonzero(asked)
+    asked[:-1] ^= ends
+    asked[1:] ^= ends
+    blanks = blanks[asked]
     made_up = np.fromiter(map(lib.generated, repeat(layer.pointer), blanks.tolist()), dtype=bool, count=len(blanks))
     before: Array = np.searchsorted(at, blanks[~made_up])
     spaces[before[(before > 0) & (before < len(at))]] = REAL_SPACE
@@ -228,13 +258,18 @@ def _straight(lib: Pdfium, pointer: ctypes.c_void_p, inked: list[int], frame: Fr
     boxes = room.filled(len(inked))
     # Characters of one font on one line share their top and bottom: one call for the baseline serves them all.
     heights = np.ascontiguousarray(boxes[:, 1::2]).view(np.uint64).ravel()
-    begins = np.flatnonzero(np.diff(heights, prepend=~heights[:1]))
-    _, first, which = np.unique(heights[begins], return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    level: Array = np.repeat(np.argsort(order)[which], np.diff(begins, append=len(heights)))
-    some = [inked[k] for k in begins[first[order]].tolist()]
+    begins = np.concatenate((_FIRST, np.flatnonzero(heights[1:] != heights[:-1]) + 1))
+    runs = heights[begins].tolist()
+    numbers = {height: k for k, height in enumerate(dict.fromkeys(runs))}
+    of_run = np.fromiter(map(numbers.__getitem__, runs), dtype=np.intp, count=len(runs))
+    level: Array = np.repeat(of_run, np.concatenate((begins[1:], [len(heights)])) - begins)
+    newest = np.maximum.accumulate(of_run)
+    first = np.concatenate((_FIRST, np.flatnonzero(newest[1:] != newest[:-1]) + 1))
+    some = [inked[k] for k in begins[first].tolist()]
+    levels: Array = np.empty((len(some), 2))
     _, y = _origins(lib, pointer, some)
-    levels = np.column_stack((frame.upper - y, _sizes(lib, pointer, some)))
+    levels[:, 0] = frame.upper - y
+    levels[:, 1] = _sizes(lib, pointer, some)
     wide = boxes[:, 0::2].astype(np.float64) - frame.left
     return wide[:, 0], wide[:, 1], level, levels
 

@@ -27,7 +27,8 @@ def row(text, x=40.0, baseline=100.0, size=12.0, pitch=None, space_before=()):
 
 def read(*chars, boxes=()):
     return [
-        line.text for line in page_lines(Page(1, 595, 842, Chars.of(c for part in chars for c in part), tuple(boxes)))
+        line.text
+        for line in page_lines([Page(1, 595, 842, Chars.of(c for part in chars for c in part), tuple(boxes))])[0]
     ]
 
 
@@ -139,3 +140,22 @@ def test_the_frame_of_a_header_box_is_no_blank():
 )
 def test_joining_lines(parts, whole):
     assert join(parts) == whole
+
+
+def test_pages_read_together_read_as_each_alone():
+    def page(number, *chars):
+        return Page(number, 595, 842, Chars.of(c for part in chars for c in part), (Box("rule", 64, 100, 102, 102.5),))
+
+    bold = row("媽媽說話")
+    private = [Char("\ue2e2", 40, 52, 130, 12, 0, "AAAAAA+EUDC"), *row("骨", x=52, baseline=130)]
+    raised = [*row("10"), *row("6", x=52, baseline=95, size=7)]
+    pages = [
+        page(1, bold, row("媽媽說話", x=40.3)),
+        Page(2, 595, 842, Chars.of(())),
+        page(3, raised, private),
+        page(4, row("x" * 3), row("下一行", baseline=118)),
+    ]
+    together = page_lines(pages)
+    assert together == [page_lines([each])[0] for each in pages]
+    assert [[line.page for line in lines] for lines in together] == [[1], [], [3, 3], [4, 4]]
+    assert [line.text for line in together[2]] == ["106 ____", "骶骨"]

@@ -90,7 +90,7 @@ def test_a_font_without_glyphs_loses_nothing():
     canvas.drawString(60, 760, "1 word")
     canvas.save()
     (page,) = read_pages(data.getvalue())
-    assert [line.text for line in page_lines(page)] == ["下列何者", "1 word"]
+    assert [line.text for line in page_lines([page])[0]] == ["下列何者", "1 word"]
 
 
 def test_an_image_only_file_has_no_text_layer(sheet):
