@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .chars import Char
-from .lines import Line, page_lines
+from .compose import page_lines
+from .lines import Line
 from .model import Key, Rejection
 from .notes import read_notes, unattributed
 from .order import reading_order

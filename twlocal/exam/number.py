@@ -12,7 +12,6 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import NamedTuple
 
 from .glyphs import digits
@@ -219,23 +218,14 @@ def astray(chain: Chain, lines: Sequence[Line]) -> set[int]:
     return found
 
 
-def _running_counts(letters: str) -> list[tuple[int, ...]]:
-    """How many A, B, C, D and E stand before each place: the difference of two is what stands between them."""
-    columns = (accumulate(map(letter.__eq__, letters), initial=0) for letter in "ABCDE")
-    return list(zip(*columns, strict=True))
-
-
 class _Sets:
     """Option marks in reading order, and how well those of a stretch are the options of one item."""
 
     def __init__(self, marks: Sequence[Mark]) -> None:
         self._places = [(mark.line, mark.start) for mark in marks]
         self._letters = "".join([mark.letter for mark in marks])
-        self._all = _running_counts(self._letters)
         # Those that do not stand apart from the text before them left out.
-        glued = not all(mark.apart for mark in marks)
-        apart = "".join([mark.letter if mark.apart else "-" for mark in marks]) if glued else ""
-        self._apart = _running_counts(apart) if glued else self._all
+        self._apart = "".join([mark.letter if mark.apart else "-" for mark in marks])
 
     def before(self, number: Number) -> int:
         """How many marks stand before a number."""
@@ -247,24 +237,20 @@ class _Sets:
             return -2.0
         # The number nearest to its options is preferred: the same number may also begin a line of the passage above.
         far = 0.02 * (self._places[start][0] - line)
-        if stop - start == 4 and self._letters.startswith("ABCD", start):
-            return 10.0 - far  # most
-        a0, b0, c0, d0, e0 = self._all[start]
-        a1, b1, c1, d1, e1 = self._all[stop]
-        a, b, c, d, e = a1 - a0, b1 - b0, c1 - c0, d1 - d0, e1 - e0
-        if a == b == c == d == 1 and e <= 1:
+        letters, apart = self._letters[start:stop], self._apart[start:stop]
+        if letters == apart == "ABCD" * (len(letters) // 4):  # most
+            return 10.0 - far if len(letters) == 4 else -2.5 * len(letters)
+        counts = list(map(letters.count, "ABCDE"))
+        *four, e = counts
+        least, most = min(four), max(counts)
+        if least == 1 and sum(four) == 4 and e <= 1:
             return 10.0 - far
-        most, least = max(a, b, c, d, e), min(a, b, c, d)
         if most <= 1:
             return 1.0 - far
         if least == 1:
             # One set, and marks that the text mentions (維生素(A)). Which is which is seen when the item is made.
-            return max(1.0, 10.0 - 1.5 * (a + b + c + d + e - 4)) - far
-        if (
-            least
-            and self._apart is not self._all
-            and [y - x for x, y in zip(self._apart[start], self._apart[stop], strict=True)][:4] == [1] * 4
-        ):
+            return max(1.0, 10.0 - 1.5 * (len(letters) - 4)) - far
+        if least and apart != letters and list(map(apart.count, "ABCD")) == [1] * 4:
             return 4.0 - far  # one set, and an option that names others: `(D)(A)與(B)皆是`
         return -10.0 * most if least else -2.0 * most
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from . import assembly, figures, folios, groups, layout, number, options
 from .assembly import Draft
+from .compose import page_lines
 from .glyphs import fold
 from .groups import Group
 from .header import read_header
 from .item import Reading, make_item, stretch
-from .lines import Line, join, page_lines
+from .lines import Line, join
 from .model import Header, Paper, PaperItem, Rejection
 from .number import Chain, Number
 from .options import Mark

@@ -10,7 +10,9 @@ from importlib.resources import files
 PARSER = [
     *(
         "assembly",
+        "blanks",
         "chars",
+        "compose",
         "drawn",
         "figures",
         "folios",

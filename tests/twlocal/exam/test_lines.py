@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from twlocal.exam.chars import DRAWN_GAP, REAL_SPACE, Char, Chars
-from twlocal.exam.lines import join, page_lines
+from twlocal.exam.compose import page_lines
+from twlocal.exam.lines import join
 from twlocal.exam.page import Box, Page
 
 

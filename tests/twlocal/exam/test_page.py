@@ -12,7 +12,7 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfgen.canvas import Canvas
 
 from twlocal.exam import pdfium
-from twlocal.exam.lines import page_lines
+from twlocal.exam.compose import page_lines
 from twlocal.exam.page import UnreadablePdf
 from twlocal.exam.paper import parse_paper
 from twlocal.exam.reader import read_pages
