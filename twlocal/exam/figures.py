@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .page import Box, Page
 
 _MIN = 18.0  # points: smaller images are signs of the text (numbers, marks, characters)
 
 
-@dataclass(frozen=True)
-class Band:
+class Band(NamedTuple):
     """A horizontal stretch of a page, in points from its top."""
 
     page: int

@@ -200,18 +200,18 @@ def columns(lines: list[Line], width: float) -> list[Line]:
     across the space between. Options printed in columns have no numbers on the right.
     """
     rights = [
-        (part, n)
+        (line.starts[start], line.baseline, n)
         for line in lines
         if _NUMBER_INSIDE.search(line.text)
-        for part in stretches(line, 1.0)[1:]
-        if part.x0 > 0.35 * width and (n := _leading_number(part.text)) is not None
+        for start, stop in line.stretches(1.0)[1:]
+        if line.starts[start] > 0.35 * width and (n := _leading_number(line.slice(start, stop))) is not None
     ]
     if not rights:
         return lines
-    edges = Counter(round(part.x0 / 6) for part, _ in rights)
-    edge = min(part.x0 for part, _ in rights if round(part.x0 / 6) == edges.most_common(1)[0][0]) - 1
-    first = min(part.baseline for part, _ in rights if abs(part.x0 - edge) < 8) - 2
-    right_numbers = [n for part, n in rights if abs(part.x0 - edge) < 8]
+    edges = Counter(round(x0 / 6) for x0, _, _ in rights)
+    edge = min(x0 for x0, _, _ in rights if round(x0 / 6) == edges.most_common(1)[0][0]) - 1
+    first = min(baseline for x0, baseline, _ in rights if abs(x0 - edge) < 8) - 2
+    right_numbers = [n for x0, _, n in rights if abs(x0 - edge) < 8]
     left_numbers = [n for line in lines if line.x0 < edge and (n := _leading_number(line.text)) is not None]
     if min(right_numbers) - 1 not in left_numbers or right_numbers != sorted(right_numbers):
         return lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .groups import Group
 from .notes import Note
@@ -34,8 +35,7 @@ class Rejection:
     detail: str = ""
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(NamedTuple):
     """A rectangle on a page (from 1), in points from the upper left."""
 
     page: int

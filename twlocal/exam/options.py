@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .glyphs import MARK, MARKERS, has_mark
+from .glyphs import MARK, MARKERS
 from .lines import Line
 from .page import Box
 
@@ -36,17 +36,13 @@ class Mark(NamedTuple):
     apart: bool = True
 
 
-def _mark(lines: Sequence[Line], line: int, start: int, stop: int, letter: str, apart: bool = True) -> Mark:
-    return Mark(line, start, stop, letter, lines[line].starts[start], apart)
-
-
 def glyph_marks(lines: Sequence[Line]) -> list[Mark]:
     """The circled letters of the private-use area."""
     found: list[Mark] = []
     for k, line in enumerate(lines):
-        if has_mark(line.text):
-            places = [(line.char_at(match.start()), match[0]) for match in MARK.finditer(line.text)]
-            found += [_mark(lines, k, at, at + 1, MARKERS[mark]) for at, mark in places]
+        for match in MARK.finditer(line.text):
+            at = line.char_at(match.start())
+            found.append(Mark(k, at, at + 1, MARKERS[match[0]], line.starts[at]))
     return found
 
 
@@ -57,7 +53,7 @@ def paren_marks(lines: Sequence[Line]) -> list[Mark]:
         for match in _PAREN.finditer(line.text):
             start, stop = line.char_at(match.start()), line.char_at(match.end() - 1) + 1
             letter = match[1].translate(_WIDE_LETTERS)
-            found.append(_mark(lines, k, start, stop, letter, _standing(line, start) > 0))
+            found.append(Mark(k, start, stop, letter, line.starts[start], _standing(line, start) > 0))
     return found
 
 
@@ -75,7 +71,7 @@ def dotted_marks(lines: Sequence[Line]) -> list[Mark]:
         spread = whole in ("ABCD", "AB", "CD") and (not following or following not in whole[1:])
         for start, stop, letter in row:
             if spread or _standing(line, start) == 2:
-                found.append(_mark(lines, k, start, stop, letter))
+                found.append(Mark(k, start, stop, letter, line.starts[start]))
     return found
 
 
@@ -94,11 +90,18 @@ def find_marks(lines: Sequence[Line]) -> tuple[str, list[Mark]]:
     glyphs = glyph_marks(lines)
     if _sets(glyphs) >= 4:
         return "glyph", glyphs
-    styles = [("glyph", glyphs), ("paren", paren_marks(lines)), ("dotted", dotted_marks(lines))]
+    styles = [("glyph", glyphs), *((name, find(lines)) for name, find in STYLES.items() if name != "glyph")]
     name, marks = max(styles, key=lambda style: _sets(style[1]))
     if _sets(marks):
         return name, marks
     return next(((n, m) for n, m in styles if m), ("none", []))
+
+
+STYLES: Mapping[str, Callable[[Sequence[Line]], list[Mark]]] = {
+    "glyph": glyph_marks,
+    "paren": paren_marks,
+    "dotted": dotted_marks,
+}
 
 
 def _sets(marks: Sequence[Mark]) -> int:

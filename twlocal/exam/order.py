@@ -66,7 +66,7 @@ def _row_of_level(chars: Chars, page: Array) -> Array:
             on, base, size = sheet, baseline, own
     # Rows that lie in one another's height, as a superscript does, and do not overlap are one.
     joined: list[int] = []
-    places = _Places(chars)
+    places = _Places(chars, page)
     on = -1
     largest = np.maximum.reduceat(chars.levels[down, 1], begins).tolist()
     for begin, end, own in zip(begins, [*begins[1:], len(down)], largest, strict=True):
@@ -82,19 +82,23 @@ def _row_of_level(chars: Chars, page: Array) -> Array:
 
 
 class _Places:
-    """The characters of each level, sorted out when first asked for."""
+    """The characters of levels. They are looked for on their own page only."""
 
-    def __init__(self, chars: Chars) -> None:
-        self._chars = chars
-        self._by_level: Array | None = None
-        self._begins: list[int] = []
+    def __init__(self, chars: Chars, page: Array) -> None:
+        self._chars, self._page = chars, page
+        self._page_of_char: Array | None = None
 
-    def _of(self, row: Array) -> Array:
-        if self._by_level is None:
-            self._by_level = np.argsort(self._chars.level, kind="stable")
-            counts = np.bincount(self._chars.level, minlength=len(self._chars.levels))
-            self._begins = [0, *np.cumsum(counts).tolist()]
-        return np.concatenate([self._by_level[self._begins[k] : self._begins[k + 1]] for k in row.tolist()])
+    def _of(self, levels: Array) -> Array:
+        level = self._chars.level
+        if self._page_of_char is None:
+            self._page_of_char = self._page[level]
+        sheet = self._page[levels[0]]
+        cuts: Array = np.searchsorted(self._page_of_char, (sheet, sheet + 1))
+        first, end = cuts.tolist()
+        within: Array = np.zeros(len(self._page), dtype=bool)
+        within[levels] = True
+        own: Array = np.flatnonzero(within[level[first:end]]) + first
+        return own
 
     def overlap(self, upper: Array, lower: Array) -> bool:
         """Whether a character of the smaller of two rows of levels has one of the other above or below its middle."""

@@ -94,11 +94,8 @@ def parse_pages(pages: Sequence[Page], trace: Trace | None = None) -> Paper:
 
     rejections += _outside(lines, marks, chain)
     elsewhere = [*body.lines[: max(0, zone.start - 1)], *body.lines[zone.stop :]]
-    if (
-        elsewhere
-        and (other := options.find_marks(elsewhere))[0] == style
-        and options.whole_sets(elsewhere, other[1]) > 1
-    ):
+    others = options.STYLES[style](elsewhere) if elsewhere and style in options.STYLES else []
+    if options.whole_sets(elsewhere, others) > 1:
         rejections.append(Rejection("incomplete", "questions stand outside the multiple-choice part"))
     stated = _stated(header, len(chain.numbers))
     short = _counts(chain, stated, header.stated_counts)
