@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import NamedTuple
 
 from .glyphs import is_wide
@@ -21,6 +22,9 @@ _APART = 3.0  # how far two lines of one paragraph are apart, at most
 
 _OPENING = "(（[［{「『《〈【〔“‘"  # these end no line
 _CLOSING = ")）]］}｝」』》〉】〕”’，。、；：？！,.;:?!"  # … and these begin none
+
+
+_X0 = attrgetter("x0")
 
 
 class Chunk(NamedTuple):
@@ -68,7 +72,7 @@ def assemble(
     columns: list[_Column] | None = None  # how far each of their options has come, made when first needed
     previous: Line | None = None
     left = len(marks)
-    edge = min((mark.x0 for mark in marks), default=0.0)
+    edge = min(map(_X0, marks), default=0.0)
     for k in range(first[0], last):
         line = lines[k]
         begin = first[1] if k == first[0] else 0

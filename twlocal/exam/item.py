@@ -59,10 +59,10 @@ def make_item(reading: Reading, here: Number, after: Number | None, draft: Draft
         excluded.append("marks_out_of_order")
     elif options.mentioned(lines, marks):
         excluded.append("missing_options")
-    missing = [letter for letter in "ABCD" if letter not in texts]
-    if len(missing) == 4 or any(not text for text in texts.values()):
+    four = sum(letter in texts for letter in "ABCD")
+    if not four or not all(texts.values()):
         excluded.append("empty_options")
-    elif missing:
+    elif four < 4:
         excluded.append("missing_options")
     if not question:
         excluded.append("empty_stem")

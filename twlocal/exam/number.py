@@ -147,7 +147,7 @@ def find_chain(found: Sequence[Number], marks: Sequence[Mark], hidden: Sequence[
     if not found:
         return Chain(())
     sets = _Sets(marks)
-    at = [sets.before(n) for n in found]
+    at = marks_before(found, marks)
     merit = _merit(found)
     best: list[float] = []
     back: list[int] = []
@@ -218,25 +218,27 @@ def astray(chain: Chain, lines: Sequence[Line]) -> set[int]:
     return found
 
 
+def marks_before(numbers: Sequence[Number], marks: Sequence[Mark]) -> list[int]:
+    """How many option marks stand before each number."""
+    places = [(mark.line, mark.start) for mark in marks]
+    return [bisect_left(places, (number.line, number.stop)) for number in numbers]
+
+
 class _Sets:
     """Option marks in reading order, and how well those of a stretch are the options of one item."""
 
     def __init__(self, marks: Sequence[Mark]) -> None:
-        self._places = [(mark.line, mark.start) for mark in marks]
+        self._lines = [mark.line for mark in marks]
         self._letters = "".join([mark.letter for mark in marks])
         # Those that do not stand apart from the text before them left out.
         self._apart = "".join([mark.letter if mark.apart else "-" for mark in marks])
-
-    def before(self, number: Number) -> int:
-        """How many marks stand before a number."""
-        return bisect_left(self._places, (number.line, number.stop))
 
     def fit(self, start: int, stop: int, line: int) -> float:
         """How well marks `start` to `stop` fit one item on `line`: exactly one of each letter is what an item has."""
         if start >= stop:
             return -2.0
         # The number nearest to its options is preferred: the same number may also begin a line of the passage above.
-        far = 0.02 * (self._places[start][0] - line)
+        far = 0.02 * (self._lines[start] - line)
         letters, apart = self._letters[start:stop], self._apart[start:stop]
         if letters == apart == "ABCD" * (len(letters) // 4):  # most
             return 10.0 - far if len(letters) == 4 else -2.5 * len(letters)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -152,9 +151,7 @@ def _stated(header: Header, count: int) -> int | None:
 
 def _outside(lines: Sequence[Line], marks: Sequence[Mark], chain: Chain) -> list[Rejection]:
     """Questions that no number of the chain belongs to: the numbers begin anew, or one was not seen."""
-    starts = [(n.line, n.stop) for n in chain.numbers]
-    places = [(mark.line, mark.start) for mark in marks]
-    cuts = [bisect_left(places, start) for start in starts]
+    cuts = number.marks_before(chain.numbers, marks)
     found: list[Rejection] = []
     if options.whole_sets(lines, marks[: cuts[0]]):
         found.append(Rejection("incomplete", "options stand before question 1"))
@@ -224,15 +221,10 @@ def _items(reading: Reading, trace: Trace | None) -> tuple[list[PaperItem], list
     loose_before = reading.chain.doubtful and not shared
     answers_many = False
     astray = number.astray(reading.chain, lines)
-    at = 0
-    for k, here in enumerate(chain):
-        after = chain[k + 1] if k + 1 < len(chain) else None
+    cuts = number.marks_before(chain, marks)
+    for here, after, begin, end in zip(chain, [*chain[1:], None], cuts, [*cuts[1:], len(marks)], strict=True):
         last = after.line if after else len(lines)
-        own: list[Mark] = []
-        while at < len(marks) and (after is None or (marks[at].line, marks[at].start) < (after.line, after.stop)):
-            if (marks[at].line, marks[at].start) >= (here.line, here.stop):
-                own.append(marks[at])
-            at += 1
+        own = marks[begin:end]
         own = options.one_set(lines, own) if len(own) > 4 else own
         draft = assembly.assemble(
             lines, (here.line, here.stop), last, own, reading.margin, _stops(lines, leads, here, last, own)
