@@ -8,6 +8,7 @@ convert; what it fills in is read by numpy, a page at a time: a tenth of what pd
 from __future__ import annotations
 
 import ctypes
+import math
 from collections import Counter, deque
 from dataclasses import dataclass
 from functools import cache
@@ -171,7 +172,7 @@ def direction(lib: Pdfium, layer: Text, number: int) -> int:
     found = list(map(lib.angle, repeat(layer.pointer), some))
     if not any(found):
         return 0  # most pages
-    angles = Counter(round(angle * 57.29578) for angle in found)
+    angles = Counter(round(angle * 57.29578) for angle in found if math.isfinite(angle))
     angles.pop(-57, None)  # -1 radian: pdfium could not tell
     if not angles:
         return 0

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import io
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from . import drawn, pdfium
-from .chars import NO_SPACE, REAL_SPACE, Char, Chars
+import numpy as np
+
+from . import drawn, pdfium, plumbed
+from .chars import Chars
 from .frame import Frame
-from .page import Page, UnreadablePdf
+from .page import Box, Page, UnreadablePdf
+
+_FAR = 1e6  # points; the largest page that a PDF may have is 14,400 high
 
 
 @contextmanager
@@ -65,7 +69,7 @@ def collector_paused() -> Iterator[None]:
 def read_page(document: Any, index: int, data: bytes) -> Page:
     """Page `index` (from 0) of a pypdfium2 document and its file's bytes.
 
-    Raises `UnreadablePdf` when the page cannot be loaded.
+    Raises `UnreadablePdf` when the page cannot be loaded, runs askew, or has something that stands nowhere.
     """
     lib = pdfium.pdfium()
     raw = lib.raw
@@ -80,13 +84,23 @@ def read_page(document: Any, index: int, data: bytes) -> Page:
         frame = _frame(raw, page, pdfium.direction(lib, layer, index + 1))
         objects = drawn.objects(lib, page)
         boxes = drawn.boxes(lib, objects, frame)
-        plumbed = drawn.glyphless(lib, objects)
-        chars = _plumbed(data, index, frame) if plumbed else pdfium.chars(lib, layer, frame)
+        without = drawn.glyphless(lib, objects)
+        chars = plumbed.chars(data, index, frame) if without else pdfium.chars(lib, layer, frame)
     finally:
         if textpage:
             raw.FPDFText_ClosePage(textpage)
         raw.FPDF_ClosePage(page)
-    return Page(index + 1, *frame.size, chars, (*boxes, *drawn.askew(chars)), frame.turned)
+    boxes = (*boxes, *drawn.askew(chars))
+    if not _placed(chars, boxes):
+        raise UnreadablePdf("damaged", f"something on page {index + 1} stands nowhere")
+    return Page(index + 1, *frame.size, chars, boxes, frame.turned)
+
+
+def _placed(chars: Chars, boxes: Sequence[Box]) -> bool:
+    """Whether everything stands somewhere: in a damaged file coordinates may be no numbers, or beyond any page."""
+    columns = (chars.x0, chars.x1, chars.levels)
+    near = not len(chars) or all(bool(np.abs(column).max() < _FAR) for column in columns)
+    return near and all(math.isfinite(box.x0 + box.x1 + box.top + box.bottom) for box in boxes)
 
 
 def _frame(raw: Any, page: Any, turned: int) -> Frame:
@@ -102,35 +116,3 @@ def _frame(raw: Any, page: Any, turned: int) -> Frame:
     if raw.FPDFPage_GetRotation(page) % 2:
         width, height = height, width
     return Frame(0.0, 0.0, width, height, turned)
-
-
-def _plumbed(data: bytes, index: int, frame: Frame) -> Chars:
-    """The characters as pdfplumber reads them: by the font's character collection, without needing its glyphs."""
-    if frame.turned:
-        raise UnreadablePdf("rotated", f"page {index + 1} is turned, and its font is not in the file")
-    import pdfplumber
-
-    try:
-        with pdfplumber.open(io.BytesIO(data)) as document:
-            page = document.pages[index]
-            page.page_obj.rotate = 0  # in user space, as pdfium's
-            left, lower = page.page_obj.mediabox[:2]
-            found = page.chars
-    except Exception as error:  # pdfminer raises whatever a broken file makes it stumble over
-        raise UnreadablePdf("damaged", f"page {index + 1}: {type(error).__name__}: {error}") from error
-    chars: list[Char] = []
-    space = NO_SPACE
-    for char in found:
-        text = char["text"]
-        if not text.strip():
-            space = REAL_SPACE
-            continue
-        x, y = frame.point(char["matrix"][4] + left, char["matrix"][5] + lower)
-        size = char["size"]
-        step = (char["x1"] - char["x0"]) / len(text)
-        for k, letter in enumerate(text):  # a ligature is several characters in one place
-            x0 = x + k * step
-            font = char["fontname"] if "\ue000" <= letter <= "\uf8ff" else ""
-            chars.append(Char(letter, x0, x0 + step, y, size, space, font))
-            space = NO_SPACE
-    return Chars.of(chars)

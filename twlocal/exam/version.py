@@ -26,7 +26,7 @@ PARSER = [
         "lines",
         "model",
     ),
-    *("notes", "number", "numerals", "options", "order", "page", "pair", "paper", "pdfium", "reader"),
+    *("notes", "number", "numerals", "options", "order", "page", "pair", "paper", "pdfium", "plumbed", "reader"),
 ]
 BUILDER = ["decide", "filters", "subjects", "subjects.toml"]
 

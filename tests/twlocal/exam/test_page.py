@@ -11,8 +11,10 @@ from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfgen.canvas import Canvas
 
-from twlocal.exam import pdfium
+from twlocal.exam import pdfium, plumbed
 from twlocal.exam.compose import page_lines
+from twlocal.exam.frame import Frame
+from twlocal.exam.key import parse_key
 from twlocal.exam.page import UnreadablePdf
 from twlocal.exam.paper import parse_paper
 from twlocal.exam.reader import read_pages
@@ -67,6 +69,36 @@ def test_text_that_runs_askew_is_refused():
     assert [r.reason for r in parse_paper(data.getvalue()).rejections] == ["rotated"]
 
 
+_HUGE = "9" * 38 + ".5"  # beyond what pdfium's floats hold
+
+
+@pytest.mark.parametrize(
+    ("code", "reasons"),
+    [
+        (f"BT /F1 12 Tf {_HUGE} 0 0 {_HUGE} 5 5 Tm (abc) Tj ET", {"damaged"}),
+        (f"BT /F1 {_HUGE} Tf 50 700 Td (abc) Tj ET", {"damaged"}),
+        (f"BT /F1 12 Tf {_HUGE} Tz 50 700 Td (abc) Tj ET", {"damaged"}),
+        (f"BT /F1 12 Tf 50 700 Td [(a) -{_HUGE} (b)] TJ (def) Tj ET", {"damaged"}),
+        (f"BT /F1 {_HUGE} Tf {_HUGE} 0 0 {_HUGE} 5 5 Tm (abc) Tj ET", {"damaged"}),
+        (f"{_HUGE} 0 0 {_HUGE} 0 0 cm BT /F1 12 Tf {_HUGE} 0 0 {_HUGE} 5 5 Tm (abc def) Tj ET", {"damaged"}),
+        (f"{_HUGE} {_HUGE} -{_HUGE} {_HUGE} 0 0 cm BT /F1 12 Tf 1 0 0 1 50 700 Tm (abc) Tj ET", {"damaged", "rotated"}),
+        ("BT /F1 12 Tf 1 0 0 1 9999999 700 Tm (abc) Tj ET", {"damaged"}),
+    ],
+)
+@pytest.mark.parametrize("with_text", [False, True])
+def test_text_that_stands_nowhere_is_damaged(with_text, code, reasons):
+    """Numbers of a damaged file may overflow: one character at no place would put all others out of order."""
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=(595, 842))
+    if with_text:
+        canvas.drawString(50, 700, "1 Which of the following is right?")
+    canvas.addLiteral(code)
+    canvas.save()
+    assert {r.reason for r in parse_paper(data.getvalue()).rejections} <= reasons
+    assert not parse_paper(data.getvalue()).accepted
+    assert not parse_key(data.getvalue()).accepted
+
+
 def test_an_encrypted_file_is_refused(sheet):
     made = sheet().text(40, 140, "1 下列何者正確？").text(60, 158, "Ⓐ甲 Ⓑ乙 Ⓒ丙 Ⓓ丁")
     assert [r.reason for r in parse_paper(made.bytes(password="secret")).rejections] == ["encrypted"]
@@ -91,6 +123,33 @@ def test_a_font_without_glyphs_loses_nothing():
     canvas.save()
     (page,) = read_pages(data.getvalue())
     assert [line.text for line in page_lines([page])[0]] == ["下列何者", "1 word"]
+
+
+def without_glyphs(code):
+    """A page in a font that is not in the file, with a piece of PDF's own language at its end."""
+    pdfmetrics.registerFont(UnicodeCIDFont("STSong-Light"))
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=(595, 842))
+    canvas.setFont("STSong-Light", 12)
+    canvas.drawString(60, 780, "1 下列何者")
+    canvas.addLiteral(code)
+    canvas.save()
+    return data.getvalue()
+
+
+def test_text_that_pdfminer_loses_is_a_rejection(capfd):
+    data = without_glyphs("BT /F1 12 Tf 60 700 Td [/a07658 (abc)] TJ ET")  # a name where text should be
+    with pytest.raises(UnreadablePdf, match="page 1: Cannot render") as caught:
+        plumbed.chars(data, 0, Frame(0, 0, 595, 842))
+    assert caught.value.reason == "damaged"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_pdfminer_says_of_colours_is_neither_told_nor_a_rejection(capfd):
+    data = without_glyphs("/P0 scn (a) g BT /F1 12 Tf 60 700 Td (abc) Tj ET")
+    chars = plumbed.chars(data, 0, Frame(0, 0, 595, 842))
+    assert "".join(char.text for char in chars) == "1下列何者abc"
+    assert capfd.readouterr() == ("", "")
 
 
 def test_an_image_only_file_has_no_text_layer(sheet):
