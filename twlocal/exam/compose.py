@@ -100,7 +100,7 @@ def _with_blanks(pages: Sequence[Page], rows: _Rows, drawn: _Set) -> _Set:
     baselines, sizes = rows.baseline.tolist(), rows.size.tolist()
     cuts: Array = np.searchsorted(rows.page, np.arange(len(pages) + 1))
     firsts = cuts.tolist()
-    found: list[tuple[int, float, float, int]] = []  # the character before which one stands, its edges, and its row
+    found: list[tuple[int, int, float, float]] = []  # the character before which one stands, its row, and its edges
     for page, first, end in zip(pages, firsts[:-1], firsts[1:], strict=True):
 
         def spans(k: int, first: int = first) -> list[Span]:
@@ -109,11 +109,11 @@ def _with_blanks(pages: Sequence[Page], rows: _Rows, drawn: _Set) -> _Set:
 
         for k, left, right in blanks(page.boxes, baselines[first:end], sizes[first:end], spans):
             at = stops[first + k] + sum(start < left for start, _ in spans(k))
-            found.append((at, left, right, first + k))
+            found.append((at, first + k, left, right))
     if not found:
         return drawn
     found.sort()
-    places, lefts, rights, of = zip(*found, strict=True)
+    places, of, lefts, rights = zip(*found, strict=True)
     before = np.array(places)
     # The gap that a blank fills was read as a space; what is left of it is measured anew.
     space = drawn.space.copy()

@@ -292,7 +292,8 @@ def _sizes(lib: Pdfium, pointer: ctypes.c_void_p, indices: list[int]) -> Array:
     own = np.fromiter(map(lib.font_size, repeat(pointer), indices), dtype=np.float64, count=count)
     a, b, c, d, _, _ = room.filled(count).astype(np.float64).T
     upright = np.abs(b) <= _ASKEW * np.abs(a)
-    return np.where(known, own * np.hypot(c, d) * np.where(upright, 1, -1), 1.0)
+    with np.errstate(invalid="ignore", over="ignore"):  # whoever reads the page sees to what is no number
+        return np.where(known, own * np.hypot(c, d) * np.where(upright, 1, -1), 1.0)
 
 
 def _turned(lib: Pdfium, pointer: ctypes.c_void_p, inked: list[int], frame: Frame) -> _Places:

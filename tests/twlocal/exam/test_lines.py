@@ -143,6 +143,15 @@ def test_joining_lines(parts, whole):
     assert join(parts) == whole
 
 
+def test_a_blank_at_the_end_of_a_line_and_one_at_the_beginning_of_the_next():
+    lines = read(
+        row("下列"),
+        row("者是", x=100, baseline=118),
+        boxes=[Box("rule", 64, 130, 101, 101.5), Box("rule", 40, 100, 119, 119.5)],
+    )
+    assert lines == ["下列____", "____者是"]
+
+
 def test_pages_read_together_read_as_each_alone():
     def page(number, *chars):
         return Page(number, 595, 842, Chars.of(c for part in chars for c in part), (Box("rule", 64, 100, 102, 102.5),))
