@@ -43,9 +43,23 @@ class _Broken(Exception):
 
 
 def reply(record: Record) -> str | None:
-    """What a response says in the end, without its thoughts; None where a thought never ended or nothing was said."""
+    """What a response says in the end, without its thoughts; None where a thought never ended or nothing was said.
+
+    One that is JSON from its first character to its last holds no thought: `<think>` in it is a text's own.
+    """
+    if _is_object(record.text.strip()):
+        return record.text
     final = final_text(record.text, record.reasoning, record.finish)
     return final.text if final.text and final.text.strip() else None
+
+
+def _is_object(text: str) -> bool:
+    if not text.startswith("{"):
+        return False
+    try:
+        return bool(_STRICT.raw_decode(text)[1] == len(text))
+    except (ValueError, RecursionError):
+        return False
 
 
 def objects(text: str) -> list[dict[str, Any]]:

@@ -101,6 +101,12 @@ def test_options_that_name_kinds_keep_their_letters() -> None:
     assert found.draft == Draft(WINDOW, STEM, ("A 型", "B 型", "C 型", "D 型"), "B")
 
 
+@pytest.mark.parametrize("text", ["<think>", "<REASON>", "</think>甲", "<|channel|>analysis"])
+def test_what_looks_like_a_thought_inside_a_text_is_the_text(text: str) -> None:
+    found = read({**PLAIN, "D": text, "answer": "D"})
+    assert found.draft is not None and found.draft.options[3] == text and found.draft.answer == "D"
+
+
 def test_half_a_character_is_replaced() -> None:
     found = read('{"question": "\\ud800問", "A": "甲一", "B": "乙一", "C": "丙一", "D": "丁一", "answer": "A"}')
     assert found.draft is not None and found.draft.question == "\ufffd問"
