@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -29,3 +31,11 @@ def test_the_way_out_is_named(monkeypatch):
     with pytest.raises(EngineMissing) as caught:
         needed()
     assert caught.value.hint == "pip install 'twlocal[exam]'"
+
+
+@pytest.mark.parametrize("extra", ["exam", "formosa"])
+def test_the_extra_of_a_benchmark_is_enough_for_publishing_it(extra):
+    """Whoever installs it and has read the papers need not find out that Parquet is another extra."""
+    project = Path(__file__).parents[3] / "pyproject.toml"
+    extras = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert "twlocal[parquet]" in extras[extra]
