@@ -42,6 +42,12 @@ class Char(NamedTuple):
         return middle
 
 
+def middles(chars: Chars) -> Array:
+    """The heights of the characters' middles, as `Char.middle`."""
+    top, bottom = em_box(*chars.levels.T)
+    return ((top + bottom) / 2)[chars.level]
+
+
 def em_box(baseline: Any, size: Any) -> tuple[Any, Any]:
     """Top and bottom, of numbers or of arrays.
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from .chars import Char
+from .chars import Char, middles
 from .compose import page_lines
 from .lines import Line
 from .model import Key, Rejection
@@ -138,10 +138,8 @@ class GridBand:
 
 def bands(page: Page) -> list[GridBand]:
     """The bands of a page's grid, found by their labels (題號 or 題序, and 答案 below it)."""
-    drawn = list(page.chars)
-    # Once each: in fake bold the text layer has every character twice.
-    chars = [drawn[k] for k in reading_order(page.chars)[0].tolist()]
-    rows = _rows(chars)
+    drawn = _Drawn(page)
+    rows = _rows(drawn)
     labels = [(row.kind, row) for row in rows]
     found: list[GridBand] = []
     for k, (kind, row) in enumerate(labels):
@@ -153,16 +151,13 @@ def bands(page: Page) -> list[GridBand]:
             continue
         drop = answer.middle - row.middle
         label_x1 = max(row.label_x1, answer.label_x1)
-        upper = _cells(chars, row.middle, 0.5 * drop, label_x1)
-        lower = _cells(chars, answer.middle, 0.5 * drop, label_x1)
+        upper = _cells(drawn.near(row.middle, 0.5 * drop), label_x1)
+        on_answers = drawn.near(answer.middle, 0.5 * drop)
+        lower = _cells(on_answers, label_x1)
         numbers = [(int(m[1]), cell.x) for cell in upper if (m := _NUMBER_CELL.match(cell.text))]
         strange = [cell.text for cell in upper if not _NUMBER_CELL.match(cell.text)]
         # An answer upon the label has slid out of the grid, and the others with it.
-        strange += [
-            _plain(c.text)
-            for c in chars
-            if c.x0 < label_x1 - 1 and abs(c.middle - answer.middle) < 0.5 * drop and _ANSWER_CELL.match(_plain(c.text))
-        ]
+        strange += [_plain(c.text) for c in on_answers if c.x0 < label_x1 - 1 and _ANSWER_CELL.match(_plain(c.text))]
         xs = sorted(x for _, x in numbers)
         gaps = [b - a for a, b in pairwise(xs)]
         pitch = min(gaps) if gaps else 0.0
@@ -177,8 +172,23 @@ class _Row:
     label_x1: float
 
 
-def _rows(chars: Sequence[Char]) -> list[_Row]:
+class _Drawn:
+    """A page's characters in reading order, once each: in fake bold the text layer has every character twice."""
+
+    def __init__(self, page: Page) -> None:
+        order = reading_order(page.chars)[0]
+        drawn = list(page.chars)
+        self.chars = [drawn[k] for k in order.tolist()]
+        self._middles = middles(page.chars)[order]
+
+    def near(self, middle: float, reach: float) -> list[Char]:
+        """Those whose middle lies within `reach` of `middle` (points)."""
+        return [self.chars[k] for k in (abs(self._middles - middle) < reach).nonzero()[0].tolist()]
+
+
+def _rows(drawn: _Drawn) -> list[_Row]:
     """Rows that begin with a label of the grid, from top to bottom."""
+    chars = drawn.chars
     found: list[_Row] = []
     for k, char in enumerate(chars):
         if char.text not in "題答":
@@ -190,25 +200,23 @@ def _rows(chars: Sequence[Char]) -> list[_Row]:
                 continue
             kind = "number" if _NUMBER_LABEL.fullmatch(pair) else "answer" if pair == "答案" else None
             # A label of the grid is followed by cells, not by a sentence (標準答案：答案標註#者).
-            if kind and not _within_sentence(chars, char, other):
+            if kind and not _within_sentence(drawn, char, other):
                 found.append(_Row(char.middle, kind, other.x1))
     return sorted(found, key=lambda row: row.middle)
 
 
-def _within_sentence(chars: Sequence[Char], first: Char, last: Char) -> bool:
+def _within_sentence(drawn: _Drawn, first: Char, last: Char) -> bool:
     size = first.size
-    for other in chars:
-        if abs(other.middle - first.middle) >= 0.3 * size:
-            continue
+    for other in drawn.near(first.middle, 0.3 * size):
         cell = _plain(other.text) in _CELL_STARTS
         if 0 <= first.x0 - other.x1 < 0.6 * size or (0 <= other.x0 - last.x1 < 0.6 * size and not cell):
             return True
     return False
 
 
-def _cells(chars: Sequence[Char], middle: float, reach: float, after_x: float) -> list[Cell]:
-    """Runs of characters right of `after_x` whose middle lies within `reach` of `middle` (all in points)."""
-    inside = sorted((c for c in chars if abs(c.middle - middle) < reach and c.x0 >= after_x - 1), key=lambda c: c.x0)
+def _cells(chars: Sequence[Char], after_x: float) -> list[Cell]:
+    """Runs of the characters that stand right of `after_x` (points)."""
+    inside = sorted((c for c in chars if c.x0 >= after_x - 1), key=lambda c: c.x0)
     runs: list[list[Char]] = []
     for char in inside:
         if runs and char.x0 - runs[-1][-1].x1 < 0.25 * char.size:
