@@ -1,11 +1,11 @@
 """Ministry of Examination PDFs → questions and keys, by geometry (section 3 of the paper).
 
-    reader    a PDF file → pages; pdfium, drawn: by pdfium's text layer, and by its page objects
+    reader    a PDF file → pages; pdfium, drawn: by pdfium's text layer, and by its page objects; plumbed: by pdfplumber
     page      a PDF page as plain data: characters and boxes in points, y down; chars: characters in columns
     glyphs    private-use characters, compatibility ideographs, letters and digits in any width
     numerals  25, 二十五
     order     the order in which characters are read (rows, fake bold, superscripts)
-    lines     characters → visual lines (spaces, underlined blanks)
+    compose   characters → visual lines (spaces); blanks: underlined blanks; lines: one line
     layout    columns, running headers and footers, the sections of a mixed paper
     folios    whether the pages are all there, in their order
     header    what a paper says about itself: subject, codes, stated count

@@ -122,6 +122,12 @@ class Chars:
 NO_CHARS = Chars.of(())
 
 
+def begins(column: Array) -> Array:
+    """Where each run of equal values begins in a column that has at least one."""
+    found: Array = np.flatnonzero(np.concatenate(([True], column[1:] != column[:-1])))
+    return found
+
+
 def as_text(codes: Array) -> str:
     """Code points as a string with one character each."""
     return bytes(codes.astype("<u4", copy=False)).decode("utf-32-le")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .blanks import Span, blanks
-from .chars import DRAWN_GAP, NO_SPACE, REAL_SPACE, Array, Chars, as_codes, as_text, em_box
+from .chars import DRAWN_GAP, NO_SPACE, REAL_SPACE, Array, Chars, as_codes, as_text, begins, em_box
 from .glyphs import BLANK, MARKERS, are_wide, read_private
 from .lines import Line
 from .order import reading_order
@@ -74,29 +74,23 @@ def _rows(chars: Chars, page_of_level: Array, order: Array, row: Array) -> tuple
     """The rows, and the characters as they are drawn."""
     level = chars.level[order]
     size = chars.levels[level, 1]
-    begins = _begins(row)
-    largest = np.maximum.reduceat(size, begins)
+    firsts = begins(row)
+    largest = np.maximum.reduceat(size, firsts)
     full = np.flatnonzero(size > 0.9 * largest[row])
     # The first character of full size in each row: its line stands where it stands.
-    baseline, em = chars.levels[level[full[np.searchsorted(full, begins)]]].T
+    baseline, em = chars.levels[level[full[np.searchsorted(full, firsts)]]].T
     fonts: dict[int, str] = {}
     if chars.fonts:
         named: Array = np.zeros(len(chars), dtype=bool)
         named[[*chars.fonts]] = True
         fonts = {k: chars.fonts[order[k].item()] for k in np.flatnonzero(named[order]).tolist()}
     drawn = _Set(row, chars.codes[order], chars.x0[order], chars.x1[order], size, chars.space[order], fonts, {})
-    return _Rows(page_of_level[level[begins]], baseline, largest, *em_box(baseline, em)), drawn
-
-
-def _begins(row: Array) -> Array:
-    """Where each row begins."""
-    begins: Array = np.flatnonzero(np.concatenate(([True], row[1:] != row[:-1])))
-    return begins
+    return _Rows(page_of_level[level[firsts]], baseline, largest, *em_box(baseline, em)), drawn
 
 
 def _with_blanks(pages: Sequence[Page], rows: _Rows, drawn: _Set) -> _Set:
     """The characters with the blanks among them."""
-    stops = [*_begins(drawn.row).tolist(), len(drawn.row)]
+    stops = [*begins(drawn.row).tolist(), len(drawn.row)]
     baselines, sizes = rows.baseline.tolist(), rows.size.tolist()
     cuts: Array = np.searchsorted(rows.page, np.arange(len(pages) + 1))
     firsts = cuts.tolist()
@@ -108,7 +102,8 @@ def _with_blanks(pages: Sequence[Page], rows: _Rows, drawn: _Set) -> _Set:
             return list(zip(drawn.x0[own].tolist(), drawn.x1[own].tolist(), strict=True))
 
         for k, left, right in blanks(page.boxes, baselines[first:end], sizes[first:end], spans):
-            at = stops[first + k] + sum(start < left for start, _ in spans(k))
+            start, stop = stops[first + k], stops[first + k + 1]
+            at = start + np.count_nonzero(drawn.x0[start:stop] < left)
             found.append((at, first + k, left, right))
     if not found:
         return drawn
@@ -150,15 +145,15 @@ def _read_private(drawn: _Set) -> None:
 def _lines(pages: Sequence[Page], rows: _Rows, drawn: _Set) -> list[Line]:
     text, offset = _written(drawn)
     row, x0, x1 = drawn.row, drawn.x0, drawn.x1
-    begins = _begins(row)
+    firsts = begins(row)
     gap = np.concatenate(([0.0], x0[1:] - x1[:-1]))
-    gap[begins] = 0.0
-    columns = (rows.baseline, rows.size, rows.top, rows.bottom, np.maximum.reduceat(gap, begins))
+    gap[firsts] = 0.0
+    columns = (rows.baseline, rows.size, rows.top, rows.bottom, np.maximum.reduceat(gap, firsts))
     measures = zip(*(column.tolist() for column in columns), strict=True)
     # Views: most characters are never looked at one by one.
-    offsets = memoryview(offset - offset[begins][row])
+    offsets = memoryview(offset - offset[firsts][row])
     starts, ends, spaces = memoryview(x0), memoryview(x1), memoryview(drawn.space)
-    stops, texts = begins.tolist(), offset[begins].tolist()
+    stops, texts = firsts.tolist(), offset[firsts].tolist()
     stretches = zip(stops, [*stops[1:], len(row)], texts, [*texts[1:], len(text)], strict=True)
     numbers = [page.number for page in pages]
     return [

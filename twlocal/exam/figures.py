@@ -23,9 +23,8 @@ def figures(bands: Iterable[Band], pages: dict[int, Page]) -> tuple[str, ...]:
     seen: list[str] = []
     for band in bands:
         page = pages[band.page]
-        top, bottom = 2 * (band.top - 2), 2 * band.bottom
-        if inside := [b for b in page.boxes if top <= b.top + b.bottom < bottom and not _paper(b, page)]:
-            seen += _kinds(inside)
+        inside = [b for b in page.boxes if band.top - 2 <= (b.top + b.bottom) / 2 < band.bottom and not _paper(b, page)]
+        seen += _kinds(inside) if inside else []
     return tuple(dict.fromkeys(seen))
 
 

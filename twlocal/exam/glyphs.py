@@ -42,12 +42,14 @@ _RARE: dict[str, tuple[str, str, str]] = {
     "\ueee7": ("踇", "", "趾外內展屈伸長短"),
 }
 
-_PRIVATE_USE = re.compile("[\ue000-\uf8ff\ufffd]")
-_DOUBTFUL = re.compile("[\ue000-\uf8ff\ufffd" + "".join(MARKERS) + "]")
-_RADICAL = re.compile("[\u2f00-\u2fd5]")
-_BLANK = re.compile("[_＿]{2,}")
-_TO_FOLD = re.compile("[\u2f00-\u2fd5_＿]")
-MARK = re.compile("[" + "".join(MARKERS) + "]")
+_PRIVATE, _RADICALS, _LOW, _MARKS = "\ue000-\uf8ff\ufffd", "\u2f00-\u2fd5", "_＿", "".join(MARKERS)
+_PRIVATE_USE = re.compile(f"[{_PRIVATE}]")
+_RADICAL = re.compile(f"[{_RADICALS}]")
+_BLANK = re.compile(f"[{_LOW}]{{2,}}")
+MARK = re.compile(f"[{_MARKS}]")
+# What most texts have none of, looked for in one pass.
+_TO_FOLD = re.compile(f"[{_RADICALS}{_LOW}]")
+_DOUBTFUL = re.compile(f"[{_PRIVATE}{_MARKS}]")
 _WIDE_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 _WIDE_DIGIT = re.compile("[０-９]")
 BLANK = "____"

@@ -27,7 +27,7 @@ class Reading:
     pages: dict[int, Page]
     margin: float
     size: float
-    signs: dict[int, int]  # line → how many images stand in it for a character
+    signs: set[int]  # lines in which an image stands for a character
     painted: bool  # whether the option marks are images
     tops: dict[int, float]  # page → where its running header ends, if it has one
 
@@ -66,7 +66,7 @@ def make_item(reading: Reading, here: Number, after: Number | None, draft: Draft
         excluded.append("missing_options")
     if not question:
         excluded.append("empty_stem")
-    if not reading.signs.keys().isdisjoint(used) or _signs(bands, reading):
+    if not reading.signs.isdisjoint(used) or _signs(bands, reading):
         excluded.append("image_glyph")
     return PaperItem(
         number=here.number,

@@ -176,11 +176,11 @@ def _between(lines: Sequence[Line], mark: Mark, end: Mark | None) -> str:
 @dataclass(frozen=True)
 class ImageMarks:
     """Option marks found as images. `clipped` are lines at which an option's text is missing from the layer; `other`
-    are images of the same make that stand for something else (a sign, a character of the text)."""
+    are those with an image of the same make that stands for something else (a sign, a character of the text)."""
 
     marks: list[Mark]
     clipped: list[int]
-    other: list[tuple[int, Box]]
+    other: list[int]
 
 
 def image_marks(lines: Sequence[Line], boxes: dict[int, Sequence[Box]], least: int = 3) -> ImageMarks:
@@ -191,7 +191,7 @@ def image_marks(lines: Sequence[Line], boxes: dict[int, Sequence[Box]], least: i
     Where fewer than `least` images stand at one left edge they are taken for signs of the text.
     """
     marks: list[Mark] = []
-    other: list[tuple[int, Box]] = []
+    other: list[int] = []
     clipped: list[int] = []
     by_page: dict[int, list[int]] = {}
     for k, line in enumerate(lines):
@@ -205,7 +205,7 @@ def image_marks(lines: Sequence[Line], boxes: dict[int, Sequence[Box]], least: i
             at = next((k for k in by_page[page] if lines[k].top - 2 <= middle <= lines[k].bottom + 2), None)
             if not {round(box.x0 / 2) + d for d in (-1, 0, 1)} & repeated:
                 if at is not None:
-                    other.append((at, box))
+                    other.append(at)
                 continue
             under = lines[at] if at is not None else None
             start = next((i for i, x0 in enumerate(under.starts) if x0 >= box.x0 - 1), None) if under else None

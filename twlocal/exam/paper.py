@@ -104,9 +104,7 @@ def parse_pages(pages: Sequence[Page], trace: Trace | None = None) -> Paper:
         flags += [f"page_without_text:{n}" for n in bare]
         rejections = [r for r in rejections if r.reason != "no_text_layer"]
     rejections += short
-    signs: dict[int, int] = {}
-    for k, _ in images.other if painted else []:
-        signs[k] = signs.get(k, 0) + 1
+    signs = set(images.other) if painted else set()
     reading = Reading(
         lines,
         marks,

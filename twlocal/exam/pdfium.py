@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pypdfium2.raw as raw
 
-from .chars import DRAWN_GAP, NO_CHARS, NO_SPACE, REAL_SPACE, Array, Chars
+from .chars import DRAWN_GAP, NO_CHARS, NO_SPACE, REAL_SPACE, Array, Chars, begins
 from .frame import Frame
 from .glyphs import MARKERS
 from .page import UnreadablePdf
@@ -194,7 +194,6 @@ def _seen() -> Array:
 # Of the private-use code points from U+E000 on: those that are read together with their font, that is, no option marks.
 _NEEDS_FONT = np.array([chr(code) not in MARKERS for code in range(0xE000, 0xF900)])
 _SEEN = _seen()
-_FIRST = np.array([0])
 _ASKEW = 0.2  # the tangent of the angle from which on text runs another way
 
 
@@ -259,14 +258,13 @@ def _straight(lib: Pdfium, pointer: ctypes.c_void_p, inked: list[int], frame: Fr
     boxes = room.filled(len(inked))
     # Characters of one font on one line share their top and bottom: one call for the baseline serves them all.
     heights = np.ascontiguousarray(boxes[:, 1::2]).view(np.uint64).ravel()
-    begins = np.concatenate((_FIRST, np.flatnonzero(heights[1:] != heights[:-1]) + 1))
-    runs = heights[begins].tolist()
+    firsts = begins(heights)
+    runs = heights[firsts].tolist()
     numbers = {height: k for k, height in enumerate(dict.fromkeys(runs))}
     of_run = np.fromiter(map(numbers.__getitem__, runs), dtype=np.intp, count=len(runs))
-    level: Array = np.repeat(of_run, np.concatenate((begins[1:], [len(heights)])) - begins)
-    newest = np.maximum.accumulate(of_run)
-    first = np.concatenate((_FIRST, np.flatnonzero(newest[1:] != newest[:-1]) + 1))
-    some = [inked[k] for k in begins[first].tolist()]
+    level: Array = np.repeat(of_run, np.concatenate((firsts[1:], [len(heights)])) - firsts)
+    newest = begins(np.maximum.accumulate(of_run))  # the first run of each level
+    some = [inked[k] for k in firsts[newest].tolist()]
     levels: Array = np.empty((len(some), 2))
     _, y = _origins(lib, pointer, some)
     levels[:, 0] = frame.upper - y

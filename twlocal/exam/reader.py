@@ -84,8 +84,8 @@ def read_page(document: Any, index: int, data: bytes) -> Page:
         frame = _frame(raw, page, pdfium.direction(lib, layer, index + 1))
         objects = drawn.objects(lib, page)
         boxes = drawn.boxes(lib, objects, frame)
-        without = drawn.glyphless(lib, objects)
-        chars = plumbed.chars(data, index, frame) if without else pdfium.chars(lib, layer, frame)
+        glyphless = drawn.glyphless(lib, objects)
+        chars = plumbed.chars(data, index, frame) if glyphless else pdfium.chars(lib, layer, frame)
     finally:
         if textpage:
             raw.FPDFText_ClosePage(textpage)
